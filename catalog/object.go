@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+// ObjectID names an object for its whole life; it is never used again.
+type ObjectID uint32
+
+// Kind is the kind of an object.
+type Kind uint8
+
+// The kinds.
+const (
+	KindSource Kind = iota + 1
+	KindTable
+	KindView
+	KindMaterializedView
+	KindSink
+	KindFlow
+	KindSystem // a relation of pg_catalog, information_schema or streamsql
+)
+
+var kindNames = map[Kind]string{KindSource: "source", KindTable: "table", KindView: "view",
+	KindMaterializedView: "materialized view", KindSink: "sink", KindFlow: "flow", KindSystem: "system relation"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Name is a schema-qualified name.
+type Name struct{ Schema, Name string }
+
+func (n Name) String() string {
+	if n.Schema == "" || n.Schema == "public" {
+		return n.Name
+	}
+	return n.Schema + "." + n.Name
+}
+
+// Column is a column of a relation.
+type Column struct {
+	Name    string
+	Type    types.Type
+	NotNull bool
+	// Default and Generated are SQL text; Generated columns are computed from the
+	// others as the row comes in.
+	Default   string
+	Generated string
+	// Meta is "key", "partition", "offset", "timestamp" or "headers" for a column
+	// that carries connector metadata; else "".
+	Meta string
+	// Hidden columns (the row id of a relation without key) are not shown by *.
+	Hidden bool
+}
+
+// WatermarkDef is WATERMARK FOR column AS expr.
+type WatermarkDef struct {
+	Column string
+	Expr   string // SQL text, normally column - INTERVAL '…'
+}
+
+// Object is a named object, as stored. Objects are immutable: a change stores a
+// new version.
+type Object struct {
+	ID      ObjectID
+	Name    Name
+	Kind    Kind
+	Columns []Column
+	// Key holds the positions of the primary key (tables) or the stream key
+	// (materialized views); rows are stored under it.
+	Key []int
+	// AppendOnly: rows are never changed or deleted.
+	AppendOnly bool
+	Watermark  *WatermarkDef
+	// Options are the WITH (…) options, names in lower case.
+	Options map[string]string
+	// Format, Encode and FormatOptions are FORMAT f ENCODE e (…); "" where absent.
+	Format, Encode string
+	FormatOptions  map[string]string
+	// Query is the defining query's SQL text (views, sinks, flows).
+	Query string
+	// SQL is the statement that made the object, as SHOW CREATE prints it.
+	SQL string
+	// Into is the sink that a flow feeds.
+	Into ObjectID
+	// DependsOn are the objects that the definition reads.
+	DependsOn []ObjectID
+}
+
+// Relation tells whether the object can be read in FROM.
+func (o *Object) Relation() bool { return o.Kind != KindSink && o.Kind != KindFlow }
+
+// Stored tells whether the object's rows are kept in the store.
+func (o *Object) Stored() bool { return o.Kind == KindTable || o.Kind == KindMaterializedView }
+
+// Resolver is an immutable version of the catalog: all that the binder sees.
+type Resolver interface {
+	// Resolve finds a relation; schema "" means along the search path. The error
+	// is 42P01 with the nearest known name as its hint.
+	Resolve(schema, name string) (*Object, error)
+	// ByID returns the object, or nil.
+	ByID(id ObjectID) *Object
+}

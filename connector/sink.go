@@ -1,0 +1,35 @@
+package connector
+
+import (
+	"context"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+)
+
+// Epoch numbers the epochs of one query from 1.
+type Epoch uint64
+
+// Sink is a connected sink. Its writers are called by one goroutine each, its
+// other methods by the query's coordinator.
+type Sink interface {
+	// Open returns the writer of one part of the sink (0, 1, …).
+	Open(ctx context.Context, part int) (Writer, error)
+	// Commit makes the prepared output of epoch e visible. It is idempotent: after
+	// a crash it is called again with the same arguments.
+	Commit(ctx context.Context, e Epoch, prepared [][]byte) error
+	// Abort drops what was prepared after the last committed epoch, once, before
+	// the first Open after a restart.
+	Abort(ctx context.Context, after Epoch) error
+	Close() error
+}
+
+// Writer writes the rows of one part. Rows have the columns of the sink's Spec;
+// ops Insert and Delete as the envelope allows.
+type Writer interface {
+	// Write takes the rows; the batch is the caller's and must not be kept.
+	Write(ctx context.Context, b *arrowbatch.Batch) error
+	// Prepare makes the epoch's output durable without showing it (phase one) and
+	// returns what Commit needs; nil when there is nothing to do.
+	Prepare(ctx context.Context, e Epoch) (prepared []byte, err error)
+	Close() error
+}

@@ -1,0 +1,64 @@
+package connector
+
+import (
+	"context"
+
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+// Column is a column that a source must deliver or a sink is given.
+type Column struct {
+	Name string
+	Type types.Type
+	// Meta is "key", "partition", "offset", "timestamp" or "headers" for connector
+	// metadata; "" for a field of the record.
+	Meta string
+	// Unused columns are not read by the plan: the decoder skips them and
+	// delivers NULLs.
+	Unused bool
+	// NotNull: a record with a NULL here is a bad row.
+	NotNull bool
+}
+
+// Spec is what a source or sink is made from.
+type Spec struct {
+	// Name is the object's name, for messages.
+	Name string
+	// Options are WITH (…) without "connector"; names in lower case.
+	Options map[string]string
+	// Format, Encode and FormatOptions are FORMAT f ENCODE e (…), lower case; ""
+	// where the statement has none.
+	Format, Encode string
+	FormatOptions  map[string]string
+	Columns        []Column
+	// Key holds the columns of the stream key, for upsert sinks.
+	Key []int
+	// AppendOnly tells a sink that it will be given Inserts only.
+	AppendOnly bool
+	BadRows    BadRows
+	// Report tells the query's status that the other end is away (err, repeated
+	// as it changes) or back (nil). Safe for concurrent use; may be nil.
+	Report func(err error)
+	Clock      clock.Clock
+}
+
+// Factory makes sources and sinks of one connector; a nil function means that
+// the connector has no such end.
+type Factory struct {
+	// Source checks the options (unknown ones refused with 42704-like errors and
+	// the nearest name) and connects. It does not fail when the other end is
+	// away: readers wait for it.
+	Source func(ctx context.Context, s *Spec) (Source, error)
+	Sink   func(ctx context.Context, s *Spec) (Sink, error)
+	// CheckSource and CheckSink check the spec alone, at CREATE, without
+	// connecting. FixedColumns, if not nil, returns the columns of a source that
+	// knows its own (a generator), used where the statement lists none.
+	CheckSource  func(s *Spec) error
+	CheckSink    func(s *Spec) error
+	FixedColumns func(options map[string]string) []Column
+}
+
+// Registry maps connector names to factories. It is filled by the program's
+// wiring and read-only afterwards.
+type Registry map[string]Factory
