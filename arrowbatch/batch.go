@@ -85,7 +85,8 @@ func (b *Batch) Bytes() int {
 	return n
 }
 
-// Take returns a new batch of the rows idx, in that order; b stays as it is.
+// Take returns a new batch of the rows idx, in that order; b stays as it is. An
+// entry of -1 gives an inserted row of NULLs.
 func (b *Batch) Take(idx []int32) *Batch {
 	out := &Batch{Len: len(idx), Entered: b.Entered, Cols: make([]*Vec, len(b.Cols))}
 	for i, c := range b.Cols {
@@ -94,7 +95,9 @@ func (b *Batch) Take(idx []int32) *Batch {
 	if b.Ops != nil {
 		out.Ops = make([]Op, len(idx))
 		for j, i := range idx {
-			out.Ops[j] = b.Ops[i]
+			if i >= 0 {
+				out.Ops[j] = b.Ops[i]
+			}
 		}
 	}
 	return out
