@@ -1,0 +1,50 @@
+// Package testenv gives tests the real services that `make test` starts: an
+// Apache Kafka broker and a PostgreSQL server, each shared by all tests of a run.
+//
+// A service that is not there skips the test, with how to get it; with CI=true
+// it fails the test, so that a green run has tried them. Tests name their topics,
+// schemas and slots by Unique and leave nothing that another test could meet.
+package testenv
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Kafka returns the bootstrap address (host:port) of the test broker.
+func Kafka(t testing.TB) string {
+	t.Helper()
+	return need(t, "STREAMSQL_TEST_KAFKA", "scripts/kafka")
+}
+
+// Postgres returns the URL of a superuser's connection to the test server.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return need(t, "STREAMSQL_TEST_PG", "scripts/postgres")
+}
+
+// Unique returns prefix with a random ending, a name in lower-case letters,
+// digits and underscores.
+func Unique(t testing.TB, prefix string) string {
+	t.Helper()
+	var b [6]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		t.Fatal(err)
+	}
+	return strings.ToLower(prefix) + "_" + hex.EncodeToString(b[:])
+}
+
+func need(t testing.TB, variable, script string) string {
+	t.Helper()
+	if v := os.Getenv(variable); v != "" {
+		return v
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not set and CI=true: tests must be run by make, which starts %s", variable, script)
+	}
+	t.Skipf(`%s is not set: run "make test", or eval "$(%s env)" after "%s start"`, variable, script, script)
+	return ""
+}
