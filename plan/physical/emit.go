@@ -1,0 +1,53 @@
+package physical
+
+import "github.com/streamsql/streamsql/plan"
+
+// OutputMode says which rows leave a continuous query, and when.
+type OutputMode uint8
+
+// The output modes.
+const (
+	// Update: changed keys, always the newest result.
+	Update OutputMode = iota
+	// Append: a row leaves when it can no longer change.
+	Append
+	// Complete: the whole result each trigger.
+	Complete
+	// Changelog: inserts and deletes as they come.
+	Changelog
+)
+
+func (m OutputMode) String() string {
+	return [...]string{"update", "append", "complete", "changelog"}[m]
+}
+
+// ParseOutputMode returns the mode of that name.
+func ParseOutputMode(s string) (OutputMode, bool) {
+	for m := Update; m <= Changelog; m++ {
+		if m.String() == s {
+			return m, true
+		}
+	}
+	return 0, false
+}
+
+// Emit turns the changes of its input into what the output mode shows. In append
+// mode the input has inserts only. In the others, Key holds the columns by which
+// changes of one row are recognised; nil: the whole row.
+type Emit struct {
+	Base
+	Mode OutputMode
+	Key  []int
+}
+
+// Describe shows the node.
+func (n *Emit) Describe() plan.Desc {
+	d := plan.Desc{Op: "Emit"}.With("mode", n.Mode.String())
+	if n.Mode != Append {
+		if n.Key == nil {
+			return d.With("key", "whole row")
+		}
+		d = d.With("key", names(n.Out, n.Key))
+	}
+	return d
+}

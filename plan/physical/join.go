@@ -1,0 +1,72 @@
+package physical
+
+import (
+	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/plan"
+)
+
+// JoinKind is a kind of join.
+type JoinKind uint8
+
+// The kinds of joins. Semi and anti give left rows only.
+const (
+	InnerJoin JoinKind = iota
+	LeftJoin
+	RightJoin
+	FullJoin
+	CrossJoin
+	SemiJoin
+	AntiJoin
+)
+
+func (k JoinKind) String() string {
+	return [...]string{"inner", "left", "right", "full", "cross", "semi", "anti"}[k]
+}
+
+// Join joins its left and right input. The output is the left columns followed by
+// the right ones (semi and anti: the left ones).
+type Join struct {
+	Base
+	Kind JoinKind
+	// LeftKeys and RightKeys are equal pairwise in matching rows; both empty: every
+	// pair is tried. NullSafe tells for each pair whether NULL equals NULL.
+	LeftKeys, RightKeys []int
+	NullSafe            []bool
+	// Residual is a further condition over left and right columns, or nil. For an
+	// outer join it decides whether a pair matches, it does not filter the result.
+	Residual expr.Expr
+	// Broadcast: one side is static. It is read completely before the first row of
+	// the other side, later changes of it affect later rows only, and the other
+	// side is not kept. StaticRight tells which one it is.
+	Broadcast   bool
+	StaticRight bool
+}
+
+// Describe shows the node.
+func (n *Join) Describe() plan.Desc {
+	l, r := n.Input[0].Schema(), n.Input[1].Schema()
+	d := plan.Desc{Op: "Join"}.With("kind", n.Kind.String())
+	if n.Broadcast {
+		side := "left"
+		if n.StaticRight {
+			side = "right"
+		}
+		d = d.With("broadcast", side)
+	}
+	s := ""
+	for i, k := range n.LeftKeys {
+		if i > 0 {
+			s += " AND "
+		}
+		op := " = "
+		if n.NullSafe[i] {
+			op = " IS NOT DISTINCT FROM "
+		}
+		s += colName(l, k) + op + colName(r, n.RightKeys[i])
+	}
+	d = d.With("on", s)
+	if n.Residual != nil {
+		d = d.With("where", n.Residual.String())
+	}
+	return d
+}

@@ -1,0 +1,100 @@
+package physical
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/streamsql/streamsql/plan"
+)
+
+// Props is what the planner knows of a node's output and state.
+type Props struct {
+	// Key holds the output columns that identify a row of the changelog. Nil: there
+	// is no key, rows are a multiset. Empty and not nil: there is at most one row.
+	Key []int
+	// EventTime is the output column that the watermark speaks of, or -1.
+	EventTime int
+	// Times are all output columns that a watermark bounds, EventTime included.
+	Times []TimeColumn
+	// AppendOnly: the output has inserts only.
+	AppendOnly bool
+	// Bounded: the output ends (a table's or a finite source's rows).
+	Bounded bool
+	// State says what the node keeps between batches, "" for nothing.
+	State string
+	// Bound says what limits that state: "watermark of ts", "key domain", "rows of
+	// users", "one row", "nothing"; "" where there is no state.
+	Bound string
+	Dist  Dist
+}
+
+// TimeColumn is a column that a watermark bounds: once the watermark is at
+// v + Lag, no row with the value v is added any more (window_end has lag 0,
+// window_start the window's size). Lag is in microseconds.
+type TimeColumn struct {
+	Col int
+	Lag int64
+}
+
+// Time returns the column's entry in Times.
+func (p *Props) Time(col int) (TimeColumn, bool) {
+	for _, t := range p.Times {
+		if t.Col == col {
+			return t, true
+		}
+	}
+	return TimeColumn{}, false
+}
+
+// DistKind says how rows are spread over parallel tasks.
+type DistKind uint8
+
+// The distributions.
+const (
+	DistAny       DistKind = iota // as the sources' splits fall
+	DistSingle                    // one task has all rows
+	DistHash                      // by hash of Cols
+	DistBroadcast                 // every task has all rows
+)
+
+// Dist is a distribution; Cols are output columns.
+type Dist struct {
+	Kind DistKind
+	Cols []int
+}
+
+func (d Dist) String() string {
+	switch d.Kind {
+	case DistSingle:
+		return "single"
+	case DistHash:
+		return "hash(" + ints(d.Cols) + ")"
+	case DistBroadcast:
+		return "broadcast"
+	}
+	return "any"
+}
+
+func ints(v []int) string {
+	s := make([]string, len(v))
+	for i, n := range v {
+		s[i] = strconv.Itoa(n)
+	}
+	return strings.Join(s, ", ")
+}
+
+// names lists the columns cols of s by name.
+func names(s *plan.Schema, cols []int) string {
+	out := make([]string, len(cols))
+	for i, c := range cols {
+		out[i] = colName(s, c)
+	}
+	return strings.Join(out, ", ")
+}
+
+func colName(s *plan.Schema, c int) string {
+	if c < 0 || c >= s.Len() || s.Fields[c].Name == "" {
+		return "#" + strconv.Itoa(c)
+	}
+	return s.Fields[c].Name
+}
