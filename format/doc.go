@@ -1,0 +1,24 @@
+// Package format turns bytes into batches and batches into bytes: JSON, CSV,
+// lines of text, raw bytes.
+//
+// Life of a Decoder: New with the columns wanted; for files Begin at each file's
+// start and Decode on every chunk; for messages Append on every message; Take
+// hands out the rows so far as a batch and begins the next. Values go straight
+// from the input into columns: there is no tree, no string and no allocation per
+// record.
+//
+// Life of an Encoder: NewEncoder with the columns; AppendHeader once, AppendRow
+// for each row.
+//
+// Invariants:
+//
+//	F1  A record is a whole row or none: after an error every column stands where
+//	    it stood before the record, and the records behind it are read.
+//	F2  What is accepted does not depend on how the input is cut into chunks.
+//	F3  Whether a JSON text is well-formed is checked in what is skipped as well as
+//	    in what is read; whether a value fits its type only where it is read. A NULL
+//	    in a NOT NULL column is found either way.
+//	F4  A column may lag behind while a batch is filled: rows that it lacks are NULL.
+//	    Take evens the columns out.
+//	F5  No input makes a decoder panic or recurse deeper than maxDepth.
+package format

@@ -1,0 +1,283 @@
+package format
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// maxDepth bounds how deeply values may nest.
+const maxDepth = 512
+
+// arrayState is where a file that is one JSON array stands.
+type arrayState uint8
+
+const (
+	noArray  arrayState = iota // the file is a sequence of objects
+	atFirst                    // behind the opening bracket
+	atNext                     // behind an element
+	atResume                   // behind an element or the closing bracket
+	atEnd                      // behind the closing bracket
+)
+
+// jsonCodec decodes objects: one a line, several a line, pretty-printed, or the
+// elements of one array.
+type jsonCodec struct {
+	rows  *rows
+	root  object
+	opts  Options
+	epoch int // digits of a second in a numeric timestamp; -1: refused
+
+	utc     bool // times without a zone are UTC's
+	array   arrayState
+	scratch []byte
+	date    dateCache
+
+	// The fault of the record in work. short: it is merely cut off, if more may come.
+	err   *sqlerr.Error
+	at    int
+	path  string
+	short bool
+}
+
+func newJSON(r *rows, o Options) (*jsonCodec, error) {
+	d := &jsonCodec{rows: r, opts: o, epoch: -1, utc: o.Env.Zone() == time.UTC}
+	switch o.TimestampFormat {
+	case "":
+	case "epoch_s":
+		d.epoch = 0
+	case "epoch_ms":
+		d.epoch = 3
+	case "epoch_us":
+		d.epoch = 6
+	default:
+		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `timestamp_format "%s" is not known`, o.TimestampFormat).
+			WithHint("Valid values are: epoch_s, epoch_ms, epoch_us.")
+	}
+	var names []string
+	var nodes []*node
+	for i, c := range r.cols {
+		if c.Meta == "" {
+			names, nodes = append(names, c.Name), append(nodes, r.nodes[i])
+		}
+	}
+	d.root.init(names, nodes)
+	return d, nil
+}
+
+func (d *jsonCodec) begin(head []byte, final, resume bool) (int, error) {
+	i, ok := skipBOM(head, final)
+	if !ok {
+		return -1, nil
+	}
+	d.array = noArray
+	if i = skipSpace(head, i); i == len(head) {
+		if final {
+			return i, nil
+		}
+		return -1, nil
+	}
+	if head[i] == '[' {
+		i++
+		d.array = atFirst
+		if resume {
+			d.array = atResume
+		}
+	}
+	return i, nil
+}
+
+// end tells whether a file may end here.
+func (d *jsonCodec) end() error {
+	if d.array == atFirst || d.array == atNext {
+		return &RecordError{Err: jsonError("The array is not closed.")}
+	}
+	return nil
+}
+
+func (d *jsonCodec) next(b []byte, final bool) (end int, row bool, bad *RecordError) {
+	d.reset()
+	i := skipSpace(b, 0)
+	if i == len(b) {
+		return i, false, nil
+	}
+	if d.array != noArray {
+		var stop bool
+		if i, stop = d.separator(b, i); stop {
+			if d.err == nil {
+				return i, false, nil // the closing bracket, or more is needed
+			}
+			return d.refuse(b, 0, final)
+		}
+	}
+	if b[i] != '{' {
+		d.unexpected(b, i, "an object")
+		return d.refuse(b, i, final)
+	}
+	e := d.object(&d.root, b, i+1, d.rows.n)
+	if e < 0 {
+		return d.refuse(b, i, final)
+	}
+	if d.array != noArray {
+		d.array = atNext
+	}
+	return e, true, nil
+}
+
+// separator reads what stands before an element of the array. With stop, no
+// element follows: i is then what was consumed, or d.err is set.
+func (d *jsonCodec) separator(b []byte, i int) (_ int, stop bool) {
+	switch {
+	case d.array == atEnd:
+		d.unexpected(b, i, "nothing behind the array")
+		return 0, true
+	case b[i] == ']':
+		d.array = atEnd
+		return i + 1, true
+	case d.array == atFirst:
+		return i, false
+	case b[i] != ',':
+		d.unexpected(b, i, `"," or "]"`)
+		return 0, true
+	}
+	if i = skipSpace(b, i+1); i == len(b) {
+		d.cut(i)
+		return 0, true
+	}
+	return i, false
+}
+
+// refuse tells what to do about d.err in a record that begins at start: wait for
+// the rest of it, or leave it out. A well-formed value that does not fit the
+// columns ends where it ends; of a malformed one it is not known, so reading goes
+// on at the next line that can begin a record.
+func (d *jsonCodec) refuse(b []byte, start int, final bool) (int, bool, *RecordError) {
+	if d.short && !final {
+		return 0, false, nil
+	}
+	bad := d.fault(start)
+	end := -1
+	if b[start] == '{' {
+		d.reset()
+		end = d.skip(b, start, 0)
+		if end < 0 && d.short && !final {
+			return 0, false, nil
+		}
+	}
+	if end < 0 {
+		if end = resync(b, start, final); end == 0 {
+			return 0, false, nil
+		}
+	}
+	if d.array == atFirst || d.array == atResume {
+		d.array = atNext
+	}
+	bad.Start, bad.End = start, end
+	for bad.End > start && isSpace(b[bad.End-1]) {
+		bad.End--
+	}
+	return end, false, bad
+}
+
+// resync returns where the next record may begin after a malformed one at start:
+// at a line that is not indented and does not begin with a closing bracket. 0:
+// more input is needed to tell.
+func resync(b []byte, start int, final bool) int {
+	for i := start; ; {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 || i+j+1 == len(b) {
+			if final {
+				return len(b)
+			}
+			return 0
+		}
+		i += j + 1
+		if c := b[i]; !isSpace(c) && c != '}' && c != ']' {
+			return i
+		}
+	}
+}
+
+func (d *jsonCodec) record(b []byte) *RecordError {
+	d.reset()
+	i := skipSpace(b, 0)
+	switch {
+	case i == len(b):
+		d.fail(i, jsonError("The record is empty."))
+		return d.fault(0)
+	case b[i] != '{':
+		d.unexpected(b, i, "an object")
+		return d.fault(0)
+	}
+	if i = d.object(&d.root, b, i+1, d.rows.n); i < 0 {
+		return d.fault(0)
+	}
+	if i = skipSpace(b, i); i < len(b) {
+		d.unexpected(b, i, "the end of the record")
+		return d.fault(0)
+	}
+	return nil
+}
+
+func (d *jsonCodec) reset() { d.err, d.path, d.short = nil, "", false }
+
+// fault returns the error of the record that begins at start.
+func (d *jsonCodec) fault(start int) *RecordError {
+	return &RecordError{Column: d.path, Err: d.err}
+}
+
+// fail notes the first fault of a record, at byte i of the buffer, and returns
+// -1, as the reading functions do then.
+func (d *jsonCodec) fail(i int, err *sqlerr.Error) int {
+	d.err, d.at = err, i
+	return -1
+}
+
+// cut notes that the input ends at i, within a value.
+func (d *jsonCodec) cut(i int) int {
+	d.short = true
+	return d.fail(i, jsonError("The input string ended unexpectedly."))
+}
+
+// unexpected notes that something else than want stands at byte i.
+func (d *jsonCodec) unexpected(b []byte, i int, want string) int {
+	if i >= len(b) {
+		return d.cut(i)
+	}
+	return d.fail(i, jsonError(`Expected %s, but found "%s".`, want, token(b, i)))
+}
+
+func jsonError(detail string, args ...any) *sqlerr.Error {
+	return sqlerr.New(sqlerr.InvalidTextRepresentation, "invalid input syntax for type json").
+		WithDetail(detail, args...)
+}
+
+// token returns what stands at byte i, for messages.
+func token(b []byte, i int) string {
+	e := i
+	for e < len(b) && e-i < 20 && !isSpace(b[e]) && (e == i || bytes.IndexByte([]byte(`,:{}[]"`), b[e]) < 0) {
+		e++
+	}
+	return string(bytes.ToValidUTF8(b[i:e], []byte("?")))
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// skipBOM returns where the text of a file begins; ok is false if head is too
+// short to tell.
+func skipBOM(head []byte, final bool) (i int, ok bool) {
+	if bytes.HasPrefix(head, bom) {
+		return len(bom), true
+	}
+	return 0, final || len(head) >= len(bom) || !bytes.HasPrefix(bom, head)
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && isSpace(b[i]) {
+		i++
+	}
+	return i
+}
