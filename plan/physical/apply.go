@@ -5,35 +5,20 @@ import (
 	"github.com/streamsql/streamsql/plan"
 )
 
-// ApplyKind says what becomes of a subquery's rows.
-type ApplyKind uint8
+// ApplyKind says what becomes of a subquery's rows; package plan tells each.
+type ApplyKind = plan.ApplyKind
 
-// The kinds of Apply. The first six add one column to each left row, the last
-// two join.
+// The kinds of Apply.
 const (
-	// ApplyScalar: the one column of the one row, NULL for no row; more than one
-	// row is 21000.
-	ApplyScalar ApplyKind = iota
-	// ApplyExists: whether there is a row.
-	ApplyExists
-	// ApplyAny: OR of Test over the rows, with three-valued logic (IN, op ANY).
-	ApplyAny
-	// ApplyAll: AND of Test over the rows.
-	ApplyAll
-	// ApplyArray: the one column of all rows as an array, empty for no rows.
-	ApplyArray
-	// ApplyRow: the columns of the one row as added columns, NULLs for no row; more
-	// than one row is 21000. (UPDATE … SET (a, b) = (SELECT …))
-	ApplyRow
-	// ApplyCross: the left row with each of the rows (CROSS JOIN LATERAL).
-	ApplyCross
-	// ApplyLeft: the same; a left row without rows gets NULLs (LEFT JOIN LATERAL).
-	ApplyLeft
+	ApplyScalar = plan.ApplyScalar
+	ApplyExists = plan.ApplyExists
+	ApplyAny    = plan.ApplyAny
+	ApplyAll    = plan.ApplyAll
+	ApplyArray  = plan.ApplyArray
+	ApplyRow    = plan.ApplyRow
+	ApplyCross  = plan.ApplyCross
+	ApplyLeft   = plan.ApplyLeft
 )
-
-func (k ApplyKind) String() string {
-	return [...]string{"scalar", "exists", "any", "all", "array", "row", "cross", "left"}[k]
-}
 
 // Apply runs its second input, the subquery, for the rows of its first, and adds
 // the result's columns to the row. The subquery's expressions reach the left row

@@ -12,6 +12,6 @@ type DistinctOn struct {
 
 // Describe shows the node.
 func (n *DistinctOn) Describe() plan.Desc {
-	return plan.Desc{Op: "DistinctOn"}.With("keys", names(n.Out, n.Keys)).
-		With("order", sortKeys(n.Out, n.OrderBy))
+	return plan.Desc{Op: "DistinctOn"}.With("keys", n.Out.ColumnNames(n.Keys)).
+		With("order", plan.DescribeKeys(n.Out, n.OrderBy))
 }

@@ -47,7 +47,7 @@ func (n *Emit) Describe() plan.Desc {
 		if n.Key == nil {
 			return d.With("key", "whole row")
 		}
-		d = d.With("key", names(n.Out, n.Key))
+		d = d.With("key", n.Out.ColumnNames(n.Key))
 	}
 	return d
 }

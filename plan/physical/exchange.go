@@ -12,7 +12,7 @@ type Exchange struct {
 func (n *Exchange) Describe() plan.Desc {
 	to := n.To.String()
 	if n.To.Kind == DistHash {
-		to = "hash(" + names(n.Out, n.To.Cols) + ")"
+		to = "hash(" + n.Out.ColumnNames(n.To.Cols) + ")"
 	}
 	return plan.Desc{Op: "Exchange"}.With("to", to)
 }

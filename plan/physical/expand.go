@@ -20,7 +20,7 @@ func (n *Expand) Describe() plan.Desc {
 		if i > 0 {
 			s += ", "
 		}
-		s += "(" + names(n.Input[0].Schema(), set) + ")"
+		s += "(" + n.Input[0].Schema().ColumnNames(set) + ")"
 	}
 	return plan.Desc{Op: "Expand"}.With("sets", s)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/plan"
-	"github.com/streamsql/streamsql/sql/types"
 )
 
 // AggPhase tells the parts of a two-phase aggregation apart.
@@ -23,39 +22,8 @@ const (
 
 func (p AggPhase) String() string { return [...]string{"single", "partial", "final"}[p] }
 
-// AggCall is an aggregate. Its columns are the node's input columns.
-type AggCall struct {
-	// Name is the aggregate's name in lower case; count without Args is count(*).
-	Name string
-	Args []int
-	// ArgTypes are the types that the aggregate wants; the columns have them.
-	ArgTypes []types.Type
-	Type     types.Type
-	Distinct bool
-	// FilterCol is a boolean column: only rows where it is true count. -1: all.
-	FilterCol int
-	// OrderBy is the order in which rows are taken in (array_agg, string_agg).
-	OrderBy []SortKey
-}
-
-func (a AggCall) describe(in *plan.Schema) string {
-	s := a.Name + "("
-	if a.Distinct {
-		s += "DISTINCT "
-	}
-	if a.Name == "count" && len(a.Args) == 0 {
-		s += "*"
-	}
-	s += names(in, a.Args)
-	if len(a.OrderBy) > 0 {
-		s += " ORDER BY " + sortKeys(in, a.OrderBy)
-	}
-	s += ")"
-	if a.FilterCol >= 0 {
-		s += " FILTER " + colName(in, a.FilterCol)
-	}
-	return s
-}
+// AggCall is an aggregate over input columns.
+type AggCall = plan.AggCall
 
 // HashAgg groups rows. Its output is one column per GroupBy entry, then one per
 // aggregate. Without aggregates it is DISTINCT.
@@ -94,9 +62,7 @@ func (n *HashAgg) InputSchema() *plan.Schema {
 	if n.Window == nil {
 		return in
 	}
-	t := in.Fields[n.Window.TimeCol].Type
-	return in.Concat(plan.NewSchema(plan.Field{Name: "window_start", Type: t, NotNull: true},
-		plan.Field{Name: "window_end", Type: t, NotNull: true}))
+	return in.Concat(plan.NewSchema(n.Window.Fields(in)...))
 }
 
 // Describe shows the node.
@@ -104,12 +70,12 @@ func (n *HashAgg) Describe() plan.Desc {
 	in := n.InputSchema()
 	d := plan.Desc{Op: "HashAgg"}
 	if n.Window != nil {
-		d = n.Window.describe(d, in)
+		d = n.Window.Describe(d, in)
 	}
-	d = d.With("group", names(in, n.GroupBy))
+	d = d.With("group", in.ColumnNames(n.GroupBy))
 	s := make([]string, len(n.Aggs))
 	for i, a := range n.Aggs {
-		s[i] = a.describe(in)
+		s[i] = a.Describe(in)
 	}
 	d = d.With("aggregates", strings.Join(s, ", "))
 	if n.Phase != AggSingle {

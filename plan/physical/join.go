@@ -6,22 +6,18 @@ import (
 )
 
 // JoinKind is a kind of join.
-type JoinKind uint8
+type JoinKind = plan.JoinKind
 
 // The kinds of joins. Semi and anti give left rows only.
 const (
-	InnerJoin JoinKind = iota
-	LeftJoin
-	RightJoin
-	FullJoin
-	CrossJoin
-	SemiJoin
-	AntiJoin
+	InnerJoin = plan.InnerJoin
+	LeftJoin  = plan.LeftJoin
+	RightJoin = plan.RightJoin
+	FullJoin  = plan.FullJoin
+	CrossJoin = plan.CrossJoin
+	SemiJoin  = plan.SemiJoin
+	AntiJoin  = plan.AntiJoin
 )
-
-func (k JoinKind) String() string {
-	return [...]string{"inner", "left", "right", "full", "cross", "semi", "anti"}[k]
-}
 
 // Join joins its left and right input. The output is the left columns followed by
 // the right ones (semi and anti: the left ones).
@@ -62,7 +58,7 @@ func (n *Join) Describe() plan.Desc {
 		if n.NullSafe[i] {
 			op = " IS NOT DISTINCT FROM "
 		}
-		s += colName(l, k) + op + colName(r, n.RightKeys[i])
+		s += l.ColumnName(k) + op + r.ColumnName(n.RightKeys[i])
 	}
 	d = d.With("on", s)
 	if n.Residual != nil {

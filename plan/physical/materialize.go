@@ -23,5 +23,5 @@ func (n *Materialize) Describe() plan.Desc {
 	case len(n.Key) == 0:
 		return d.With("key", "one row")
 	}
-	return d.With("key", names(n.Out, n.Key))
+	return d.With("key", n.Out.ColumnNames(n.Key))
 }

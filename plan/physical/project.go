@@ -13,16 +13,5 @@ type Project struct {
 
 // Describe shows the node.
 func (n *Project) Describe() plan.Desc {
-	s := ""
-	for i, e := range n.Exprs {
-		if i > 0 {
-			s += ", "
-		}
-		t := e.String()
-		s += t
-		if name := n.Out.Fields[i].Name; name != "" && name != t {
-			s += " AS " + name
-		}
-	}
-	return plan.Desc{Op: "Project"}.With("columns", s)
+	return plan.Desc{Op: "Project"}.With("columns", plan.NamedExprs(n.Exprs, n.Out))
 }

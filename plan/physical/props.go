@@ -3,8 +3,6 @@ package physical
 import (
 	"strconv"
 	"strings"
-
-	"github.com/streamsql/streamsql/plan"
 )
 
 // Props is what the planner knows of a node's output and state.
@@ -81,20 +79,4 @@ func ints(v []int) string {
 		s[i] = strconv.Itoa(n)
 	}
 	return strings.Join(s, ", ")
-}
-
-// names lists the columns cols of s by name.
-func names(s *plan.Schema, cols []int) string {
-	out := make([]string, len(cols))
-	for i, c := range cols {
-		out[i] = colName(s, c)
-	}
-	return strings.Join(out, ", ")
-}
-
-func colName(s *plan.Schema, c int) string {
-	if c < 0 || c >= s.Len() || s.Fields[c].Name == "" {
-		return "#" + strconv.Itoa(c)
-	}
-	return s.Fields[c].Name
 }

@@ -29,7 +29,7 @@ type RelationScan struct {
 // Describe shows the node.
 func (n *RelationScan) Describe() plan.Desc {
 	d := plan.Desc{Op: "RelationScan"}.With(strings.ReplaceAll(n.Object.Kind.String(), " ", "_"), n.Object.Name.String())
-	d = d.With("columns", names(n.Out, all(n.Out)))
+	d = d.With("columns", n.Out.ColumnNames(all(n.Out)))
 	if len(n.KeyEq) > 0 {
 		var b strings.Builder
 		for i, e := range n.KeyEq {

@@ -18,7 +18,7 @@ type SinkWrite struct {
 func (n *SinkWrite) Describe() plan.Desc {
 	d := plan.Desc{Op: "SinkWrite"}.With("sink", n.Object.Name.String())
 	if n.Key != nil {
-		d = d.With("key", names(n.Out, n.Key))
+		d = d.With("key", n.Out.ColumnNames(n.Key))
 	}
 	return d
 }

@@ -24,7 +24,7 @@ type SourceScan struct {
 // Describe shows the node.
 func (n *SourceScan) Describe() plan.Desc {
 	d := plan.Desc{Op: "SourceScan"}.With("source", n.Object.Name.String())
-	return d.With("columns", names(n.Out, all(n.Out)))
+	return d.With("columns", n.Out.ColumnNames(all(n.Out)))
 }
 
 func all(s *plan.Schema) []int {

@@ -17,5 +17,5 @@ type SystemScan struct {
 // Describe shows the node.
 func (n *SystemScan) Describe() plan.Desc {
 	return plan.Desc{Op: "SystemScan"}.With("relation", n.Object.Name.String()).
-		With("columns", names(n.Out, all(n.Out)))
+		With("columns", n.Out.ColumnNames(all(n.Out)))
 }

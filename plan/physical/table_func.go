@@ -3,22 +3,11 @@ package physical
 import (
 	"strings"
 
-	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/plan"
-	"github.com/streamsql/streamsql/sql/types"
 )
 
 // SetFunc is a call of a function that returns rows.
-type SetFunc struct {
-	// Name is the function's, in lower case: generate_series, unnest …
-	Name string
-	Args []expr.Expr
-	// Types are the columns that it returns.
-	Types []types.Type
-}
-
-// String shows the call.
-func (f SetFunc) String() string { return f.Name + "(" + exprs(f.Args) + ")" }
+type SetFunc = plan.SetFunc
 
 // TableFunc calls functions in FROM: the rows of each side by side, the shorter
 // ones filled with NULL. The arguments refer to no input columns, only to those

@@ -16,5 +16,5 @@ type TopN struct {
 
 // Describe shows the node.
 func (n *TopN) Describe() plan.Desc {
-	return describeLimit(plan.Desc{Op: "TopN"}.With("by", sortKeys(n.Out, n.Keys)), n.Limit, n.Offset, n.WithTies)
+	return describeLimit(plan.Desc{Op: "TopN"}.With("by", plan.DescribeKeys(n.Out, n.Keys)), n.Limit, n.Offset, n.WithTies)
 }

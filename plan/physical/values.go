@@ -18,18 +18,7 @@ type Values struct {
 func (n *Values) Describe() plan.Desc {
 	d := plan.Desc{Op: "Values"}.With("rows", strconv.Itoa(len(n.Rows)))
 	if len(n.Rows) == 1 && len(n.Rows[0]) > 0 {
-		d = d.With("row", exprs(n.Rows[0]))
+		d = d.With("row", plan.ExprList(n.Rows[0]))
 	}
 	return d
-}
-
-func exprs(es []expr.Expr) string {
-	s := ""
-	for i, e := range es {
-		if i > 0 {
-			s += ", "
-		}
-		s += e.String()
-	}
-	return s
 }
