@@ -50,6 +50,8 @@ type Column struct {
 	Meta string
 	// Hidden columns (the row id of a relation without key) are not shown by *.
 	Hidden bool
+	// Comment is the text of COMMENT ON COLUMN.
+	Comment string
 }
 
 // WatermarkDef is WATERMARK FOR column AS expr.
@@ -84,6 +86,8 @@ type Object struct {
 	Into ObjectID
 	// DependsOn are the objects that the definition reads.
 	DependsOn []ObjectID
+	// Comment is the text of COMMENT ON.
+	Comment string
 }
 
 // Relation tells whether the object can be read in FROM.

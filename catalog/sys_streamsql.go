@@ -1,0 +1,237 @@
+package catalog
+
+import (
+	"sort"
+	"strings"
+)
+
+// firstStreamsqlOID is where the oids of schema streamsql's relations begin.
+const firstStreamsqlOID = 15000
+
+// ownRelation declares a relation of schema streamsql: "column type[!]" each.
+type ownRelation struct {
+	name string
+	cols []string
+}
+
+// ownRelations are the relations of schema streamsql. Their oids follow from
+// their places: append only.
+var ownRelations = []ownRelation{
+	{"objects", []string{"id int8!", "schema name!", "name name!", "kind text!", "depends_on _text!", "sql text!",
+		"comment text"}},
+	{"sources", []string{"id int8!", "schema name!", "name name!", "connector text!", "format text", "encode text",
+		"watermark_column name", "watermark text", "options json!", "sql text!"}},
+	{"tables", []string{"id int8!", "schema name!", "name name!", "primary_key _text!", "append_only bool!",
+		"connector text", "sql text!"}},
+	{"views", []string{"id int8!", "schema name!", "name name!", "definition text!", "sql text!"}},
+	{"materialized_views", []string{"id int8!", "schema name!", "name name!", "stream_key _text!",
+		"append_only bool!", "definition text!", "options json!", "sql text!"}},
+	{"sinks", []string{"id int8!", "schema name!", "name name!", "connector text!", "format text", "encode text",
+		"definition text", "options json!", "sql text!"}},
+	{"flows", []string{"id int8!", "schema name!", "name name!", "sink name!", "definition text!", "options json!",
+		"sql text!"}},
+	{"settings", []string{"name text!", "value text!", "reset_value text!", "description text!"}},
+	{"queries", []string{"id int8!", "schema name!", "name name!", "kind text!", "state text!", "trigger text",
+		"output_mode text", "pool text", "epoch int8", "watermark timestamptz", "started_at timestamptz",
+		"restarts int8!", "rows_in int8!", "rows_out int8!", "late_rows int8!", "failed_rows int8!",
+		"state_bytes int8!", "error_code text", "error text"}},
+	{"progress", []string{"query_id int8!", "query name!", "epoch int8!", "at timestamptz!", "rows_in int8!",
+		"rows_out int8!", "rows_per_second float8", "duration_ms float8!", "commit_ms float8!",
+		"watermark timestamptz", "e2e_p50_ms float8", "e2e_p99_ms float8", "progress json!"}},
+	{"operators", []string{"query_id int8!", "query name!", "operator int8!", "name text!", "detail text",
+		"tasks int4!", "rows_in int8!", "rows_out int8!", "busy float8", "state_rows int8!", "state_bytes int8!",
+		"watermark timestamptz", "late_rows int8!"}},
+	{"splits", []string{"query_id int8!", "query name!", "source name!", "split text!", "\"offset\" text",
+		"latest text", "lag int8", "watermark timestamptz", "idle bool!", "rows int8!", "error text"}},
+	{"watermarks", []string{"query_id int8!", "query name!", "input text!", "watermark timestamptz",
+		"lag_ms float8"}},
+	{"state", []string{"query_id int8!", "query name!", "operator int8!", "\"table\" text!", "rows int8!",
+		"bytes int8!", "bound text"}},
+	{"bad_rows", []string{"query_id int8!", "query name!", "source name!", "split text!", "\"offset\" text!",
+		"at timestamptz!", "reason text!", "bytes bytea"}},
+	{"late_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!",
+		"event_time timestamptz", "watermark timestamptz", "\"row\" text!"}},
+	{"failed_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!", "op text!",
+		"code text!", "error text!", "\"row\" text!"}},
+	{"checkpoints", []string{"query_id int8!", "query name!", "epoch int8!", "at timestamptz!",
+		"duration_ms float8!", "bytes int8!", "offsets json!", "watermarks json!"}},
+	{"pools", []string{"name text!", "weight int4!", "min_share int4!", "queries int8!", "running int8!"}},
+	{"sessions", []string{"pid int4!", "\"user\" name!", "database name!", "application text!", "client text",
+		"state text!", "query text!", "started_at timestamptz!"}},
+}
+
+func (s *System) addStreamsql() {
+	for i, r := range ownRelations {
+		o := &Object{ID: ObjectID(firstStreamsqlOID+i) | systemBit, Name: Name{SchemaStreamsql, r.name},
+			Kind: KindSystem}
+		for _, c := range r.cols {
+			name, typ, _ := strings.Cut(c, " ")
+			typ, notNull := strings.CutSuffix(typ, "!")
+			t, _ := systemType(typ)
+			o.Columns = append(o.Columns, Column{Name: strings.Trim(name, `"`), Type: t, NotNull: notNull})
+		}
+		s.add(o, true)
+	}
+}
+
+func streamsqlRows(m map[Name]func(*SystemContext, *Rows) error) {
+	put := func(name string, fn func(*SystemContext, *Rows) error) { m[Name{SchemaStreamsql, name}] = fn }
+	put("objects", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects() {
+			v := c.ownRow(o)
+			delete(v, "options")
+			v["kind"], v["comment"] = o.Kind.String(), orNull(o.Comment)
+			on := []string{}
+			for _, d := range o.uses() {
+				if d := c.Catalog.ByID(d); d != nil {
+					on = append(on, d.Name.String())
+				}
+			}
+			v["depends_on"] = on
+			r.Row(v)
+		}
+		return nil
+	})
+	put("sources", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindSource) {
+			v := c.ownRow(o)
+			v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
+			if o.Watermark != nil {
+				v["watermark_column"], v["watermark"] = o.Watermark.Column, o.Watermark.Expr
+			}
+			r.Row(v)
+		}
+		return nil
+	})
+	put("tables", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindTable) {
+			v := c.ownRow(o)
+			delete(v, "options")
+			v["primary_key"], v["append_only"], v["connector"] = o.keyNames(), o.AppendOnly, orNull(o.Options["connector"])
+			r.Row(v)
+		}
+		return nil
+	})
+	put("views", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindView) {
+			v := c.ownRow(o)
+			delete(v, "options")
+			v["definition"] = o.Query
+			r.Row(v)
+		}
+		return nil
+	})
+	put("materialized_views", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindMaterializedView) {
+			v := c.ownRow(o)
+			v["stream_key"], v["append_only"], v["definition"] = o.keyNames(), o.AppendOnly, o.Query
+			r.Row(v)
+		}
+		return nil
+	})
+	put("sinks", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindSink) {
+			v := c.ownRow(o)
+			v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
+			v["definition"] = orNull(o.Query)
+			r.Row(v)
+		}
+		return nil
+	})
+	put("flows", func(c *SystemContext, r *Rows) error {
+		for _, o := range c.Catalog.Objects(KindFlow) {
+			v := c.ownRow(o)
+			v["definition"] = o.Query
+			if sink := c.Catalog.ByID(o.Into); sink != nil {
+				v["sink"] = sink.Name.Name
+			}
+			r.Row(v)
+		}
+		return nil
+	})
+	put("settings", func(c *SystemContext, r *Rows) error {
+		for _, s := range c.Settings {
+			r.Row(Vals{"name": s.Name, "value": s.Value, "reset_value": s.Reset, "description": s.Description})
+		}
+		return nil
+	})
+	put("sessions", func(c *SystemContext, r *Rows) error {
+		for _, s := range c.Sessions {
+			r.Row(Vals{"pid": s.PID, "user": s.User, "database": s.Database, "application": s.Application,
+				"client": orNull(s.ClientAddr), "state": s.State, "query": s.Query, "started_at": s.Started})
+		}
+		return nil
+	})
+}
+
+// ownRow holds what the relations about objects have in common.
+func (c *SystemContext) ownRow(o *Object) Vals {
+	return Vals{"id": int64(o.ID), "schema": o.Name.Schema, "name": o.Name.Name, "sql": o.SQL,
+		"options": optionsJSON(o.Options)}
+}
+
+// keyNames are the names of the key's columns.
+func (o *Object) keyNames() []string {
+	out := make([]string, 0, len(o.Key))
+	for _, k := range o.Key {
+		out = append(out, o.Columns[k].Name)
+	}
+	return out
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// SecretOption tells whether an option's value must not be shown.
+func SecretOption(name string) bool {
+	for _, w := range []string{"password", "secret", "token", "private_key", "ssl_key", "jaas"} {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// shown returns an option's value as it may be shown.
+func shown(name, value string) string {
+	if SecretOption(name) {
+		return "********"
+	}
+	return value
+}
+
+func optionsJSON(options map[string]string) string {
+	names := make([]string, 0, len(options))
+	for n := range options {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, n := range names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.Write(quoteJSON(n))
+		b.WriteString(": ")
+		b.Write(quoteJSON(shown(n, options[n])))
+	}
+	return b.String() + "}"
+}
+
+// StreamsqlColumns returns the columns of a relation of schema streamsql, nil if
+// there is none of that name.
+func StreamsqlColumns(name string) []Column {
+	s, err := loadSystem()
+	if err != nil {
+		return nil
+	}
+	if o := s.byName[Name{SchemaStreamsql, name}]; o != nil {
+		return o.Columns
+	}
+	return nil
+}
