@@ -207,7 +207,10 @@ func (o *Options) Prefix(p string) map[string]string {
 
 // Err returns every fault as one error, nil when there is none. Call it after
 // the last getter.
-func (o *Options) Err() error {
+func (o *Options) Err() error { return join(o.owner, o.allFaults()) }
+
+// allFaults returns the faults with those of options that no getter named.
+func (o *Options) allFaults() []fault {
 	faults := slices.Clone(o.faults)
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if o.known[name] {
@@ -221,7 +224,7 @@ func (o *Options) Err() error {
 		e := sqlerr.New(sqlerr.InvalidParameterValue, `unrecognized option "%s" of %s`, name, o.owner)
 		faults = append(faults, fault{e.Code, e.Message, hint})
 	}
-	return join(o.owner, faults)
+	return faults
 }
 
 func starred(prefixes []string) []string {

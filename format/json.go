@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -42,7 +41,7 @@ type jsonCodec struct {
 }
 
 func newJSON(r *rows, o Options) (*jsonCodec, error) {
-	d := &jsonCodec{rows: r, opts: o, epoch: -1, utc: o.Env.Zone() == time.UTC}
+	d := &jsonCodec{rows: r, opts: o, epoch: -1, utc: isUTC(o.Env)}
 	switch o.TimestampFormat {
 	case "":
 	case "epoch_s":

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"time"
 	"unicode/utf8"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -15,11 +16,11 @@ type textCodec struct {
 	name  string
 	raw   bool // the bytes as they are
 	lines bool // files: a record is a line, not the whole file
-	env   *types.Env
+	in    textInput
 }
 
 func newText(r *rows, lines bool, o Options) (*textCodec, error) {
-	c := &textCodec{rows: r, lines: lines, env: o.Env}
+	c := &textCodec{rows: r, lines: lines, in: newTextInput(o)}
 	for i, col := range r.cols {
 		if col.Meta != "" {
 			continue
@@ -99,22 +100,96 @@ func (c *textCodec) record(s []byte) *RecordError {
 		n.seen = c.rows.n + 1
 		return nil
 	}
-	n.place(c.rows.n)
 	if c.raw {
+		n.place(c.rows.n)
 		n.v.AppendBytes(s)
 		return nil
 	}
-	if err := checkText(s); err != nil {
+	if err := c.in.put(n, c.rows.n, s); err != nil {
 		return &RecordError{Column: c.name, Err: err}
 	}
-	if n.kind == kindText {
-		n.v.AppendBytes(s)
+	return nil
+}
+
+// textInput reads whole texts by their types' input syntax.
+type textInput struct {
+	env  *types.Env
+	utc  bool
+	date dateCache
+}
+
+func newTextInput(o Options) textInput { return textInput{env: o.Env, utc: isUTC(o.Env)} }
+
+// isUTC tells whether times without a zone are UTC's.
+func isUTC(env *types.Env) bool {
+	return env == nil || env.TimeZone == nil || env.TimeZone == time.UTC
+}
+
+// put reads s into row row of the node's column; the usual forms of the frequent
+// types are read here.
+func (in *textInput) put(n *node, row int, s []byte) *sqlerr.Error {
+	if n.kind == kindSkip {
+		n.seen = row + 1
 		return nil
 	}
-	if err := types.ParseText(n.t, s, n.v, c.env); err != nil {
-		return &RecordError{Column: c.name, Err: sqlerr.From(err)}
+	if n.v.N != row {
+		n.place(row)
+	}
+	switch n.kind {
+	case kindText:
+		if err := checkText(s); err != nil {
+			return err
+		}
+		n.v.AppendBytes(s)
+		return nil
+	case kindInt8, kindInt4:
+		x, ok := wholeNumber(s)
+		if ok && n.kind == kindInt8 {
+			n.v.AppendInt64(x)
+			return nil
+		}
+		if ok && x == int64(int32(x)) {
+			n.v.AppendInt32(int32(x))
+			return nil
+		}
+	case kindTimestamp, kindTimestamptz:
+		us, e := in.date.parseTime(s)
+		if e > 0 && (utc(s[e:]) || e == len(s) && (in.utc || n.kind == kindTimestamp)) {
+			if n.t.Mod != 0 {
+				us = types.RoundMicros(us, int(n.t.Mod))
+			}
+			n.v.AppendInt64(us)
+			return nil
+		}
+	}
+	if err := checkText(s); err != nil {
+		return err
+	}
+	if err := types.ParseText(n.t, s, n.v, in.env); err != nil {
+		return sqlerr.From(err)
 	}
 	return nil
+}
+
+// wholeNumber reads up to 18 digits with an optional minus.
+func wholeNumber(s []byte) (x int64, ok bool) {
+	neg := len(s) > 0 && s[0] == '-'
+	if neg {
+		s = s[1:]
+	}
+	if len(s) == 0 || len(s) > 18 {
+		return 0, false
+	}
+	for _, c := range s {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		x = x*10 + int64(c)
+	}
+	if neg {
+		x = -x
+	}
+	return x, true
 }
 
 // checkText tells what a text value may not hold.

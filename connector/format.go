@@ -1,0 +1,125 @@
+package connector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/streamsql/streamsql/format"
+)
+
+// Format says how the records of a source or sink are encoded.
+type Format struct {
+	// Envelope is FORMAT: "plain" where the statement has none.
+	Envelope string
+	// Encode is ENCODE, one of package format's names.
+	Encode string
+	// OnError is what happens to a record that cannot be decoded: "fail", "skip",
+	// or what else the connector allows. "" for a sink.
+	OnError string
+	Options format.Options
+}
+
+// FormatSupport says what a connector can do; the first of each list is the
+// default. OnError is empty for a sink.
+type FormatSupport struct {
+	Envelopes, Encodes, OnError []string
+}
+
+// ReadFormat reads FORMAT … ENCODE … (…) of the spec. What the clause does not
+// say may be said in WITH, as in format = 'csv', delimiter = ';'; where both say
+// something they must agree. Faults go to o.
+func ReadFormat(s *Spec, o *Options, can FormatSupport) Format {
+	f := Format{Envelope: s.Format, Encode: s.Encode}
+	if f.Envelope == "" {
+		f.Envelope = can.Envelopes[0]
+	} else if !slices.Contains(can.Envelopes, f.Envelope) {
+		o.Fault("%s does not support FORMAT %s; it supports: %s", o.owner, strings.ToUpper(f.Envelope),
+			strings.ToUpper(strings.Join(can.Envelopes, ", ")))
+	}
+	with := o.Enum("format", "", can.Encodes...)
+	switch {
+	case f.Encode == "" && with != "":
+		f.Encode = with
+	case f.Encode == "":
+		f.Encode = can.Encodes[0]
+	case !slices.Contains(can.Encodes, f.Encode):
+		o.Fault("%s does not support ENCODE %s; it supports: %s", o.owner, strings.ToUpper(f.Encode),
+			strings.ToUpper(strings.Join(can.Encodes, ", ")))
+	case with != "" && with != f.Encode:
+		o.Fault(`option "format" is "%s", but the statement says ENCODE %s`, with, strings.ToUpper(f.Encode))
+	}
+	r := formatReader{in: NewOptions("ENCODE "+strings.ToUpper(f.Encode), s.FormatOptions), with: o}
+	r.read(&f, can)
+	o.faults = append(o.faults, r.in.allFaults()...)
+	return f
+}
+
+// formatReader reads an option from the clause or from WITH.
+type formatReader struct{ in, with *Options }
+
+// of returns the options that the name is given in.
+func (r formatReader) of(name string) *Options {
+	inner, isInner := r.in.get(name)
+	outer, isOuter := r.with.get(name)
+	if isInner && isOuter && inner != outer {
+		r.with.Fault(`option "%s" is given twice: "%s" in WITH and "%s" in ENCODE`, name, outer, inner)
+	}
+	if isInner || !isOuter {
+		return r.in
+	}
+	return r.with
+}
+
+func (r formatReader) read(f *Format, can FormatSupport) {
+	f.Options.CSV = format.DefaultCSV
+	if len(can.OnError) > 0 {
+		f.OnError = r.of("on_error").Enum("on_error", can.OnError[0], can.OnError...)
+	}
+	switch f.Encode {
+	case format.JSON:
+		if len(can.OnError) > 0 {
+			f.Options.TimestampFormat = r.of("timestamp_format").Enum("timestamp_format", "",
+				"epoch_s", "epoch_ms", "epoch_us")
+		}
+	case format.CSV:
+		c := &f.Options.CSV
+		c.Delimiter = r.char("delimiter", c.Delimiter)
+		c.Quote = r.char("quote", c.Quote)
+		c.Escape = r.char("escape", c.Quote)
+		c.Null = r.of("null").String("null", c.Null)
+		c.Header = r.of("header").Bool("header", c.Header)
+	}
+}
+
+// char reads a one-byte character; "\t" and "tab" are a tab.
+func (r formatReader) char(name string, def byte) byte {
+	o := r.of(name)
+	v := o.String(name, string(rune(def)))
+	switch {
+	case v == `\t` || strings.EqualFold(v, "tab"):
+		return '\t'
+	case len(v) != 1:
+		o.bad(name, v, "One character of one byte is expected.")
+		return def
+	}
+	return v[0]
+}
+
+// FormatColumns returns the columns as package format takes them.
+func FormatColumns(cols []Column) []format.Column {
+	out := make([]format.Column, len(cols))
+	for i, c := range cols {
+		out[i] = format.Column(c)
+	}
+	return out
+}
+
+// Decoder returns a new decoder of the columns.
+func (f *Format) Decoder(cols []Column) (*format.Decoder, error) {
+	return format.New(FormatColumns(cols), f.Encode, f.Options)
+}
+
+// Encoder returns a new encoder of the columns.
+func (f *Format) Encoder(cols []Column) (*format.Encoder, error) {
+	return format.NewEncoder(FormatColumns(cols), f.Encode, f.Options)
+}
