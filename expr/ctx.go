@@ -25,6 +25,7 @@ type Ctx struct {
 	Session Session
 
 	failed map[int32]*sqlerr.Error
+	scratch
 }
 
 // Session is what functions about the session and the catalog need.

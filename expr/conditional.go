@@ -1,0 +1,373 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+// merger collects rows that different expressions compute into one column.
+type merger struct {
+	srcs []arg
+	from []uint8 // per row: 1 + index of the source, 0: NULL
+}
+
+// note sends rows to a; it keeps a's reference.
+func (m *merger) note(a arg, rows []int32, n int) {
+	if m.from == nil {
+		m.from = make([]uint8, n)
+	}
+	m.srcs = append(m.srcs, a)
+	for _, r := range rows {
+		m.from[r] = uint8(len(m.srcs))
+	}
+}
+
+// full tells that no more sources fit; merge then makes one of them.
+func (m *merger) full() bool { return len(m.srcs) == 255 }
+
+// merge builds the column and gives the sources back.
+func (m *merger) merge(t types.Type, n int) *arrowbatch.Vec {
+	out := m.build(t, n)
+	for _, s := range m.srcs {
+		s.v.Release()
+	}
+	return out
+}
+
+func (m *merger) build(t types.Type, n int) *arrowbatch.Vec {
+	switch t.Layout() {
+	case arrowbatch.Int64:
+		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []int64 { return v.I64 })
+	case arrowbatch.Int32:
+		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []int32 { return v.I32 })
+	case arrowbatch.Float64:
+		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []float64 { return v.F64 })
+	}
+	out := arrowbatch.NewVec(t.Shape(), 0)
+	out.Grow(n)
+	for i := range n {
+		if m.from == nil || m.from[i] == 0 {
+			out.AppendNull()
+			continue
+		}
+		s := m.srcs[m.from[i]-1]
+		out.AppendFrom(s.v, s.at(i))
+	}
+	return out
+}
+
+func mergeFixed[T any](m *merger, t types.Type, n int, vals func(*arrowbatch.Vec) []T) *arrowbatch.Vec {
+	out := arrowbatch.NewVec(t.Shape(), n)
+	dst := vals(out)
+	srcs := make([][]T, len(m.srcs))
+	for k, s := range m.srcs {
+		srcs[k] = vals(s.v)
+	}
+	for i := range dst {
+		if m.from == nil || m.from[i] == 0 {
+			out.SetNull(i)
+			continue
+		}
+		k := m.from[i] - 1
+		s := &m.srcs[k]
+		j := s.at(i)
+		dst[i] = srcs[k][j]
+		if s.v.Valid != nil && s.v.IsNull(j) {
+			out.SetNull(i)
+		}
+	}
+	return out
+}
+
+// allRows fills dst with sel, or all n rows where sel is nil.
+func allRows(dst []int32, n int, sel []int32) []int32 {
+	if sel != nil {
+		return append(dst, sel...)
+	}
+	for i := range int32(n) {
+		dst = append(dst, i)
+	}
+	return dst
+}
+
+// caseExpr is CASE. With an operand the conditions compare caseTest with values.
+type caseExpr struct {
+	operand        Expr
+	conds, results []Expr
+	els            Expr
+	typ            types.Type
+}
+
+func (c *caseExpr) Type() types.Type { return c.typ }
+func (c *caseExpr) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.Vec {
+	return spread(c, ctx, in, sel)
+}
+
+func (c *caseExpr) Children() []Expr {
+	var k []Expr
+	if c.operand != nil {
+		k = append(k, c.operand)
+	}
+	for i := range c.conds {
+		k = append(k, c.conds[i], c.results[i])
+	}
+	return append(k, c.els)
+}
+
+func (c *caseExpr) WithChildren(k []Expr) Expr {
+	d := &caseExpr{typ: c.typ, els: k[len(k)-1]}
+	if c.operand != nil {
+		d.operand, k = k[0], k[1:]
+	}
+	for i := range c.conds {
+		d.conds = append(d.conds, k[2*i])
+		d.results = append(d.results, k[2*i+1])
+	}
+	return d
+}
+
+func (c *caseExpr) String() string {
+	var b strings.Builder
+	b.WriteString("CASE")
+	if c.operand != nil {
+		b.WriteString(" " + c.operand.String())
+	}
+	for i, cond := range c.conds {
+		s := cond.String()
+		if eq, ok := cond.(*call); ok && c.operand != nil && len(eq.args) == 2 {
+			s = eq.args[1].String()
+		}
+		b.WriteString(" WHEN " + s + " THEN " + c.results[i].String())
+	}
+	b.WriteString(" ELSE " + c.els.String() + " END")
+	return b.String()
+}
+
+func (c *caseExpr) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
+	if c.operand != nil {
+		a := evalArg(c.operand, ctx, in, sel)
+		ctx.caseVals = append(ctx.caseVals, a)
+		defer func() {
+			ctx.caseVals = ctx.caseVals[:len(ctx.caseVals)-1]
+			a.v.Release()
+		}()
+	}
+	var m merger
+	rest := allRows(ctx.getSel(), in.Len, sel)
+	hit, miss := ctx.getSel(), ctx.getSel()
+	for k, cond := range c.conds {
+		if len(rest) == 0 {
+			break
+		}
+		v := evalArg(cond, ctx, in, rest)
+		hit, miss = hit[:0], miss[:0]
+		for _, r := range rest {
+			if j := v.at(int(r)); v.v.Bits.Get(j) && !v.v.IsNull(j) {
+				hit = append(hit, r)
+			} else {
+				miss = append(miss, r)
+			}
+		}
+		v.v.Release()
+		if len(hit) > 0 {
+			m.note(evalArg(c.results[k], ctx, in, hit), hit, in.Len)
+		}
+		rest, miss = miss, rest
+		if m.full() {
+			m = merger{srcs: []arg{{v: m.merge(c.typ, in.Len)}}, from: onlyFirst(m.from)}
+		}
+		if len(ctx.failed) > 0 {
+			rest = dropFailed(ctx, rest)
+		}
+	}
+	if len(rest) > 0 {
+		m.note(evalArg(c.els, ctx, in, rest), rest, in.Len)
+	}
+	ctx.putSel(rest)
+	ctx.putSel(hit)
+	ctx.putSel(miss)
+	return arg{v: m.merge(c.typ, in.Len)}
+}
+
+func onlyFirst(from []uint8) []uint8 {
+	for i, f := range from {
+		if f > 0 {
+			from[i] = 1
+		}
+	}
+	return from
+}
+
+func dropFailed(ctx *Ctx, rows []int32) []int32 {
+	kept := rows[:0]
+	for _, r := range rows {
+		if _, bad := ctx.failed[r]; !bad {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// coalesce is the first argument that is not NULL.
+type coalesce struct {
+	args []Expr
+	typ  types.Type
+}
+
+func (c *coalesce) Type() types.Type { return c.typ }
+func (c *coalesce) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.Vec {
+	return spread(c, ctx, in, sel)
+}
+func (c *coalesce) Children() []Expr              { return c.args }
+func (c *coalesce) WithChildren(args []Expr) Expr { return &coalesce{args, c.typ} }
+func (c *coalesce) String() string                { return "COALESCE(" + joinExprs(c.args) + ")" }
+
+func joinExprs(args []Expr) string {
+	s := make([]string, len(args))
+	for i, a := range args {
+		s[i] = a.String()
+	}
+	return strings.Join(s, ", ")
+}
+
+func (c *coalesce) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
+	first := evalArg(c.args[0], ctx, in, sel)
+	if first.v.Valid == nil || len(c.args) == 1 {
+		return first
+	}
+	var m merger
+	rest := allRows(ctx.getSel(), in.Len, sel)
+	hit := ctx.getSel()
+	for k, e := range c.args {
+		a := first
+		if k > 0 {
+			if len(rest) == 0 {
+				break
+			}
+			a = evalArg(e, ctx, in, rest)
+		}
+		hit = hit[:0]
+		kept := rest[:0]
+		for _, r := range rest {
+			if a.isNull(int(r)) {
+				kept = append(kept, r)
+			} else {
+				hit = append(hit, r)
+			}
+		}
+		rest = kept
+		m.note(a, hit, in.Len)
+		if len(ctx.failed) > 0 {
+			rest = dropFailed(ctx, rest)
+		}
+		if m.full() {
+			m = merger{srcs: []arg{{v: m.merge(c.typ, in.Len)}}, from: onlyFirst(m.from)}
+		}
+	}
+	ctx.putSel(rest)
+	ctx.putSel(hit)
+	return arg{v: m.merge(c.typ, in.Len)}
+}
+
+// nullIf is NULL where eq holds, else l.
+type nullIf struct {
+	eq, l Expr
+	typ   types.Type
+}
+
+func (n *nullIf) Type() types.Type { return n.typ }
+func (n *nullIf) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.Vec {
+	return spread(n, ctx, in, sel)
+}
+func (n *nullIf) Children() []Expr           { return []Expr{n.eq, n.l} }
+func (n *nullIf) WithChildren(c []Expr) Expr { return &nullIf{c[0], c[1], n.typ} }
+func (n *nullIf) String() string {
+	if eq, ok := n.eq.(*call); ok && len(eq.args) == 2 {
+		return "NULLIF(" + n.l.String() + ", " + eq.args[1].String() + ")"
+	}
+	return "NULLIF(" + n.eq.String() + ", " + n.l.String() + ")"
+}
+
+func (n *nullIf) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
+	eq := evalArg(n.eq, ctx, in, sel)
+	l := evalArg(n.l, ctx, in, sel)
+	defer eq.v.Release()
+	if eq.one {
+		if in.Len > 0 && eq.v.Bits.Get(0) && !eq.v.IsNull(0) {
+			l.v.Release()
+			return nullArg(n.typ)
+		}
+		return l
+	}
+	out := copyVec(l.v)
+	if l.one {
+		out.Release()
+		out = repeat(l.v, in.Len)
+	}
+	l.v.Release()
+	for w, bits := range eq.v.Bits[:arrowbatch.BitmapWords(eq.v.N)] {
+		if eq.v.Valid != nil {
+			bits &= eq.v.Valid[w]
+		}
+		if bits == 0 {
+			continue
+		}
+		for i := w << 6; i < min(w<<6+64, out.N); i++ {
+			if bits>>(uint(i)&63)&1 != 0 {
+				out.SetNull(i)
+			}
+		}
+	}
+	return arg{v: out}
+}
+
+// extreme is GREATEST or LEAST.
+type extreme struct {
+	args  []Expr
+	typ   types.Type
+	least bool
+}
+
+func (e *extreme) Type() types.Type { return e.typ }
+func (e *extreme) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.Vec {
+	return spread(e, ctx, in, sel)
+}
+func (e *extreme) Children() []Expr              { return e.args }
+func (e *extreme) WithChildren(args []Expr) Expr { return &extreme{args, e.typ, e.least} }
+func (e *extreme) String() string {
+	if e.least {
+		return "LEAST(" + joinExprs(e.args) + ")"
+	}
+	return "GREATEST(" + joinExprs(e.args) + ")"
+}
+
+func (e *extreme) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
+	var m merger
+	rows := allRows(ctx.getSel(), in.Len, sel)
+	for _, a := range e.args {
+		m.note(evalArg(a, ctx, in, sel), nil, in.Len)
+	}
+	cmp := comparator(e.typ)
+	for _, r := range rows {
+		i := int(r)
+		best := 0
+		for k, s := range m.srcs {
+			if s.isNull(i) {
+				continue
+			}
+			if best == 0 {
+				best = k + 1
+				continue
+			}
+			b := m.srcs[best-1]
+			if c := cmp(s.v, s.at(i), b.v, b.at(i)); c > 0 && !e.least || c < 0 && e.least {
+				best = k + 1
+			}
+		}
+		m.from[i] = uint8(best)
+	}
+	ctx.putSel(rows)
+	return arg{v: m.merge(e.typ, in.Len)}
+}

@@ -1,0 +1,7 @@
+package expr
+
+// addAll fills the table of functions, family by family.
+func addAll(t *table) {
+	addArithmetic(t)
+	addComparisons(t)
+}
