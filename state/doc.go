@@ -1,0 +1,22 @@
+// Package state keeps everything that must survive a crash in one Pebble store:
+// operator state, checkpoints, stored relations with their change feeds, and the
+// catalog's objects. It also holds the hash tables that operators work in.
+//
+// Life of an epoch: operators change their own memory (Groups and flat slices).
+// At the barrier each writes what changed into a Delta and goes on with the next
+// epoch; the coordinator hands all Deltas with the Checkpoint record to Commit,
+// which makes them durable in one synced batch; only then are offsets
+// acknowledged and sinks committed.
+//
+// Invariants:
+//
+//	S1  An epoch is in the store whole or not at all: one batch, one sync.
+//	S2  A reader's Snapshot shows whole epochs and whole transactions only.
+//	S3  Epochs of one query are committed in order, without gaps.
+//	S4  A relation's version rises by one with each commit that changes it, and
+//	    its feed holds the changes of every version after the oldest that a
+//	    registered reader still needs.
+//	S5  The directory's format version is written first and checked first; a
+//	    newer one is refused.
+//	S6  Whoever fails to commit has changed nothing.
+package state

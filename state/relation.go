@@ -1,0 +1,265 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// RowMode is how a relation's rows are addressed.
+type RowMode uint8
+
+// The row modes.
+const (
+	// Keyed rows are stored under their key columns: one row a key.
+	Keyed RowMode = iota
+	// Numbered rows have a number of their own, given in order of insertion.
+	Numbered
+	// Bag rows are stored under the whole row with a count.
+	Bag
+)
+
+// RelationSpec describes a stored relation.
+type RelationSpec struct {
+	ID     uint32
+	Shapes []arrowbatch.Shape
+	Mode   RowMode
+	Key    []int // Keyed only
+}
+
+// Relation is a stored relation: the rows of a table or a materialized view and
+// the feed of their changes. Safe for concurrent use.
+type Relation struct {
+	RelationSpec
+	store *Store
+
+	mu      sync.Mutex
+	version uint64            // of the last commit
+	nextRow uint64            // Numbered: of the next row
+	readers map[string]uint64 // reader → version up to which it has read
+	oldest  uint64            // feed entries up to this version are gone
+	changed chan struct{}     // closed and renewed at each commit
+	writing sync.Mutex        // held by the one who prepares the next version
+}
+
+// Relation returns the open relation of spec.ID; the first call opens it.
+func (s *Store) Relation(spec RelationSpec) (*Relation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.relations[spec.ID]; r != nil {
+		return r, nil
+	}
+	r := &Relation{RelationSpec: spec, store: s, readers: map[string]uint64{}, changed: make(chan struct{})}
+	v, closer, err := s.db.Get(prefix32(spaceRelation, spec.ID))
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+	case err != nil:
+		return nil, err
+	default:
+		defer closer.Close()
+		if len(v) != 24 {
+			return nil, sqlerr.New(sqlerr.DataCorrupted, "the record of relation %d is unreadable", spec.ID)
+		}
+		r.version = binary.BigEndian.Uint64(v)
+		r.nextRow = binary.BigEndian.Uint64(v[8:])
+		r.oldest = binary.BigEndian.Uint64(v[16:])
+	}
+	s.relations[spec.ID] = r
+	return r, nil
+}
+
+// DropRelation removes a relation's rows, feed and record.
+func (s *Store) DropRelation(id uint32) error {
+	s.mu.Lock()
+	delete(s.relations, id)
+	s.mu.Unlock()
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, space := range []byte{spaceRows, spaceFeed, spaceRelation} {
+		p := prefix32(space, id)
+		if err := b.DeleteRange(p, After(p), nil); err != nil {
+			return err
+		}
+	}
+	return s.write(b)
+}
+
+// Version returns the version of the last commit.
+func (r *Relation) Version() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.version
+}
+
+// Changed returns a channel that is closed by the next commit.
+func (r *Relation) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// Follow registers a reader of the feed that has read up to version from: later
+// changes are kept for it until it moves on or leaves.
+func (r *Relation) Follow(reader string, from uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from < r.oldest {
+		return sqlerr.Internal("reader %s wants relation %d after version %d, the feed begins after %d",
+			reader, r.ID, from, r.oldest)
+	}
+	r.readers[reader] = from
+	return nil
+}
+
+// Snapshot registers a reader at the present version and returns a snapshot of
+// the rows at just this version.
+func (r *Relation) Snapshot(reader string) (*Snapshot, uint64) {
+	// No commit may come between the version and the snapshot.
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reader != "" {
+		r.readers[reader] = r.version
+	}
+	return r.store.Snapshot(), r.version
+}
+
+// Moved notes that the reader has durably read up to version.
+func (r *Relation) Moved(reader string, version uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, ok := r.readers[reader]; ok && version > v {
+		r.readers[reader] = version
+	}
+}
+
+// Leave ends a registration.
+func (r *Relation) Leave(reader string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.readers, reader)
+}
+
+// Changes calls fn with each version's changes after version from, in order, and
+// returns the last version it passed. At most max versions are read.
+func (r *Relation) Changes(from uint64, max int, fn func(version uint64, b *arrowbatch.Batch) error) (uint64, error) {
+	until := r.Version()
+	last := from
+	errStop := fmt.Errorf("stop")
+	n := 0
+	err := r.store.Scan(feedKey(r.ID, from+1), feedKey(r.ID, until+1), func(k, v []byte) error {
+		if n == max {
+			return errStop
+		}
+		n++
+		b, err := arrowbatch.DecodeBatch(v, r.Shapes)
+		if err != nil {
+			return sqlerr.Wrap(err, sqlerr.DataCorrupted, "the feed of relation %d is unreadable", r.ID)
+		}
+		last = binary.BigEndian.Uint64(k[5:])
+		return fn(last, b)
+	})
+	if errors.Is(err, errStop) {
+		return last, nil
+	}
+	if err == nil {
+		last = until
+	}
+	return last, err
+}
+
+// Apply writes a changelog to the delta as the relation's next version: rows and
+// feed. A Delete carries the whole old row. The delta must be committed or
+// discarded before the next Apply; done must be called after that.
+func (r *Relation) Apply(d *Delta, b *arrowbatch.Batch) (done func(), err error) {
+	r.writing.Lock()
+	w := relationWrite{rel: r, version: r.Version() + 1, nextRow: r.nextRow}
+	key := prefix32(spaceRows, r.ID)
+	var val []byte
+	for i := range b.Len {
+		ins := b.OpAt(i) == arrowbatch.Insert
+		key = key[:5]
+		switch r.Mode {
+		case Keyed:
+			for _, k := range r.Key {
+				key = b.Cols[k].AppendKey(key, i)
+			}
+			if ins {
+				val = arrowbatch.AppendRow(val[:0], b.Cols, i)
+				d.Put(key, val)
+			} else {
+				d.Delete(key)
+			}
+		case Numbered:
+			if !ins {
+				r.writing.Unlock()
+				return nil, sqlerr.Internal("relation %d takes inserts only", r.ID)
+			}
+			key = binary.BigEndian.AppendUint64(key, w.nextRow)
+			w.nextRow++
+			val = arrowbatch.AppendRow(val[:0], b.Cols, i)
+			d.Put(key, val)
+		case Bag:
+			key = arrowbatch.AppendRow(key, b.Cols, i)
+			if ins {
+				d.addCount(key, plusOne)
+			} else {
+				d.addCount(key, minusOne)
+			}
+		}
+	}
+	r.feed(d, w.version, b)
+	d.rels = append(d.rels, w)
+	return r.writing.Unlock, nil
+}
+
+var plusOne, minusOne = binary.AppendVarint(nil, 1), binary.AppendVarint(nil, -1)
+
+// feed adds the changes to the feed if anybody follows it, and drops what every
+// reader has passed.
+func (r *Relation) feed(d *Delta, version uint64, b *arrowbatch.Batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	passed := version
+	if len(r.readers) > 0 {
+		for _, v := range r.readers {
+			passed = min(passed, v)
+		}
+		d.Put(feedKey(r.ID, version), arrowbatch.AppendBatch(nil, b))
+	}
+	if passed > r.oldest {
+		d.DeleteRange(feedKey(r.ID, r.oldest), feedKey(r.ID, passed+1))
+		r.oldest = passed
+	}
+}
+
+// stage adds the relation's record to the batch that commits w.
+func (r *Relation) stage(b *pebble.Batch, w relationWrite) {
+	r.mu.Lock()
+	oldest := r.oldest
+	r.mu.Unlock()
+	var v [24]byte
+	binary.BigEndian.PutUint64(v[:], w.version)
+	binary.BigEndian.PutUint64(v[8:], w.nextRow)
+	binary.BigEndian.PutUint64(v[16:], oldest)
+	_ = b.Set(prefix32(spaceRelation, r.ID), v[:], nil)
+	r.mu.Lock()
+	r.nextRow = w.nextRow
+	r.mu.Unlock()
+}
+
+// published makes the version known after its commit.
+func (r *Relation) published(version uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.version = version
+	close(r.changed)
+	r.changed = make(chan struct{})
+}

@@ -1,0 +1,283 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+var twoCols = []arrowbatch.Shape{{Layout: arrowbatch.Int64}, {Layout: arrowbatch.Bytes}}
+
+func open(t *testing.T, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// batch reads rows like "+ 1 a" and "- 1 a".
+func batch(rows ...string) *arrowbatch.Batch {
+	b := arrowbatch.NewLike(twoCols)
+	for _, r := range rows {
+		var op, text string
+		var n int64
+		fmt.Sscan(r, &op, &n, &text)
+		b.Cols[0].AppendInt64(n)
+		b.Cols[1].AppendString(text)
+		b.AppendOp(map[string]arrowbatch.Op{"+": arrowbatch.Insert, "-": arrowbatch.Delete}[op])
+	}
+	return b
+}
+
+func show(b *arrowbatch.Batch) string {
+	var out []string
+	for i := range b.Len {
+		out = append(out, fmt.Sprintf("%c%d%s", "+-"[b.OpAt(i)], b.Cols[0].I64[i], b.Cols[1].BytesAt(i)))
+	}
+	return strings.Join(out, " ")
+}
+
+func rows(t *testing.T, r *Relation, from Reader) string {
+	t.Helper()
+	it, err := r.Rows(from, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	var out []string
+	for {
+		b, err := it.Next(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b == nil {
+			return strings.Join(out, " ")
+		}
+		out = append(out, show(b))
+		b.Release()
+	}
+}
+
+func now(t *testing.T, s *Store, r *Relation) string {
+	sn := s.Snapshot()
+	defer sn.Close()
+	return rows(t, r, sn)
+}
+
+func apply(t *testing.T, s *Store, c *Checkpoint, r *Relation, b *arrowbatch.Batch) {
+	t.Helper()
+	d := s.NewDelta()
+	done, err := r.Apply(d, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if err := s.Commit(c, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRelationModesAndReopen(t *testing.T) {
+	for _, c := range []struct {
+		mode RowMode
+		key  []int
+		want string
+	}{{Keyed, []int{0}, "+1c +3x"}, {Bag, nil, "+1c +3x +3x"}} {
+		dir := t.TempDir()
+		s := open(t, dir, Options{})
+		r, err := s.Relation(RelationSpec{ID: 7, Shapes: twoCols, Mode: c.mode, Key: c.key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, s, &Checkpoint{Query: 7, Epoch: 1}, r, batch("+ 1 a", "+ 2 b", "+ 3 x", "+ 3 x"))
+		apply(t, s, &Checkpoint{Query: 7, Epoch: 2}, r, batch("- 1 a", "+ 1 c", "- 2 b"))
+		if got := now(t, s, r); got != c.want {
+			t.Errorf("mode %d: rows %q, want %q", c.mode, got, c.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, dir, Options{})
+		r, _ = s.Relation(RelationSpec{ID: 7, Shapes: twoCols, Mode: c.mode, Key: c.key})
+		if got := now(t, s, r); got != c.want || r.Version() != 2 {
+			t.Errorf("mode %d after reopening: rows %q version %d", c.mode, got, r.Version())
+		}
+		cp, err := s.Last(7)
+		if err != nil || cp.Epoch != 2 {
+			t.Errorf("checkpoint %+v, %v", cp, err)
+		}
+		s.Close()
+	}
+}
+
+func TestFeedIsKeptForReadersAndDroppedBehindThem(t *testing.T) {
+	s := open(t, "", Options{})
+	defer s.Close()
+	r, _ := s.Relation(RelationSpec{ID: 1, Shapes: twoCols, Mode: Keyed, Key: []int{0}})
+	apply(t, s, nil, r, batch("+ 1 a"))
+	sn, v := r.Snapshot("down")
+	defer sn.Close()
+	changed := r.Changed()
+	apply(t, s, nil, r, batch("+ 2 b"))
+	apply(t, s, nil, r, batch("- 2 b", "+ 2 c"))
+	select {
+	case <-changed:
+	default:
+		t.Error("the reader was not told of a commit")
+	}
+	if got := rows(t, r, sn); got != "+1a" || v != 1 {
+		t.Errorf("snapshot at %d: %q", v, got)
+	}
+	var got []string
+	last, err := r.Changes(v, 10, func(v uint64, b *arrowbatch.Batch) error {
+		got = append(got, fmt.Sprint(v, " ", show(b)))
+		return nil
+	})
+	if want := "[2 +2b 3 -2b +2c]"; err != nil || last != 3 || fmt.Sprint(got) != want {
+		t.Errorf("feed %v to %d, %v; want %s", got, last, err, want)
+	}
+	r.Moved("down", 3)
+	apply(t, s, nil, r, batch("+ 4 d"))
+	n := 0
+	p := prefix32(spaceFeed, 1)
+	s.Scan(p, After(p), func([]byte, []byte) error { n++; return nil })
+	if n != 1 {
+		t.Errorf("%d feed entries kept, want 1", n)
+	}
+	if err := r.Follow("late", 1); err == nil {
+		t.Error("a reader before the feed's begin was let in")
+	}
+}
+
+func TestTxn(t *testing.T) {
+	s := open(t, "", Options{})
+	defer s.Close()
+	k, _ := s.Relation(RelationSpec{ID: 1, Shapes: twoCols, Mode: Keyed, Key: []int{0}})
+	n, _ := s.Relation(RelationSpec{ID: 2, Shapes: twoCols, Mode: Numbered})
+	tx := s.Begin()
+	b := batch("+ 2 b", "+ 1 a", "+ 1 z")
+	for _, r := range []*Relation{k, n} {
+		for i := range 2 {
+			if err := tx.Insert(r, b, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := tx.Insert(k, b, 2); !errors.Is(err, ErrDuplicate) {
+		t.Errorf("duplicate key: %v", err)
+	}
+	if got := rows(t, k, tx) + "|" + rows(t, n, tx); got != "+1a +2b|+2b +1a" {
+		t.Errorf("own writes: %q", got)
+	}
+	if got := now(t, s, k) + now(t, s, n); got != "" {
+		t.Errorf("others see %q before the commit", got)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := now(t, s, k) + "|" + now(t, s, n); got != "+1a +2b|+2b +1a" {
+		t.Errorf("after commit: %q", got)
+	}
+
+	// Two transactions that change one row: the second to commit is refused.
+	one, two := s.Begin(), s.Begin()
+	for _, x := range []*Txn{one, two} {
+		old, key, err := x.Find(k, b, 1)
+		if err != nil || old == nil {
+			t.Fatal(err)
+		}
+		if err := x.Replace(k, key, old, 0, b, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := one.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Commit(); sqlerr.CodeOf(err) != sqlerr.SerializationFailure {
+		t.Errorf("second writer: %v", err)
+	}
+	if got := now(t, s, k); got != "+1z +2b" || k.Version() != 2 {
+		t.Errorf("rows %q, version %d", got, k.Version())
+	}
+
+	// Rows without key: delete and update by number keep the others in order.
+	tx = s.Begin()
+	it, _ := n.Rows(tx, nil, nil)
+	it.KeepKeys = true
+	all, _ := it.Next(10)
+	if err := tx.Delete(n, it.Keys[0], all, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Replace(n, it.Keys[1], all, 1, b, 2); err != nil {
+		t.Fatal(err)
+	}
+	it.Close()
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := now(t, s, n); got != "+1z" {
+		t.Errorf("numbered rows %q", got)
+	}
+}
+
+func TestSecondProcessAndNewerFormatAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	if _, err := Open(dir, Options{}); sqlerr.CodeOf(err) != sqlerr.ObjectInUse {
+		t.Errorf("second opening: %v", err)
+	}
+	if err := s.db.Set(formatKey, []byte("99"), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := Open(dir, Options{}); sqlerr.CodeOf(err) != sqlerr.ObjectNotInState {
+		t.Errorf("newer format: %v", err)
+	}
+}
+
+func TestCommitIsWholeAfterACrashAtAnyPoint(t *testing.T) {
+	for kept := range 3 {
+		fs := vfs.NewCrashableMem()
+		s := open(t, "d", Options{FS: fs, MinFreeBytes: -1})
+		r, _ := s.Relation(RelationSpec{ID: 1, Shapes: twoCols, Mode: Keyed, Key: []int{0}})
+		for e := uint64(1); e <= 20; e++ {
+			apply(t, s, &Checkpoint{Query: 1, Epoch: e}, r, batch(fmt.Sprintf("+ %d x", e)))
+			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept * 50, RNG: rand.New(rand.NewPCG(1, e))})
+			s2 := open(t, "d", Options{FS: clone, MinFreeBytes: -1})
+			r2, _ := s2.Relation(RelationSpec{ID: 1, Shapes: twoCols, Mode: Keyed, Key: []int{0}})
+			cp, err := s2.Last(1)
+			if err != nil || cp == nil || cp.Epoch != e {
+				t.Fatalf("epoch %d, %d%% of unsynced data kept: checkpoint %+v, %v", e, kept*50, cp, err)
+			}
+			if got := len(strings.Fields(now(t, s2, r2))); got != int(e) || r2.Version() != e {
+				t.Fatalf("epoch %d: %d rows, version %d", e, got, r2.Version())
+			}
+			s2.Close()
+		}
+		s.Close()
+	}
+}
+
+func TestFullDiskIsRefusedBeforeWriting(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	defer s.Close()
+	s.opts.MinFreeBytes = 1 << 60
+	d := s.NewDelta()
+	d.Put([]byte{spaceMeta, 'x'}, []byte("y"))
+	if err := s.Commit(&Checkpoint{Query: 1, Epoch: 1}, d); sqlerr.CodeOf(err) != sqlerr.DiskFull {
+		t.Errorf("commit on a full disk: %v", err)
+	}
+	if cp, err := s.Last(1); cp != nil || err != nil {
+		t.Errorf("checkpoint %+v, %v after a refused commit", cp, err)
+	}
+}
