@@ -177,7 +177,11 @@ func (c *csvCodec) next(b []byte, final bool) (int, bool, *RecordError) {
 	if len(s) == 0 && len(c.fields) > 1 {
 		return end, false, nil
 	}
-	if bad := c.record(s); bad != nil {
+	bad := c.record(s)
+	if bad == nil {
+		bad = c.rows.endRow(0, 0)
+	}
+	if bad != nil {
 		bad.End = len(s)
 		return end, false, bad
 	}

@@ -142,9 +142,6 @@ func (d *Decoder) End() error { return d.codec.end() }
 func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 	for n < len(buf) && d.n < limit {
 		end, row, bad := d.codec.next(buf[n:], final)
-		if bad == nil && row {
-			bad = d.endRow()
-		}
 		if bad != nil {
 			d.undo()
 			// A record is never empty: a reader that skips bad ones moves on.
@@ -170,7 +167,7 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 func (d *Decoder) Append(record []byte) error {
 	bad := d.codec.record(record)
 	if bad == nil {
-		bad = d.endRow()
+		bad = d.endRow(0, 0)
 	}
 	if bad != nil {
 		d.undo()
@@ -178,19 +175,6 @@ func (d *Decoder) Append(record []byte) error {
 		return bad
 	}
 	d.n++
-	return nil
-}
-
-// endRow checks what can be checked when a record has been read.
-func (d *Decoder) endRow() *RecordError {
-	for _, i := range d.notNull {
-		if d.present(i) {
-			continue
-		}
-		name := d.cols[i].Name
-		return &RecordError{Column: name, Err: sqlerr.New(sqlerr.NotNullViolation,
-			`null value in column "%s" violates not-null constraint`, name)}
-	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -35,7 +36,6 @@ type jsonCodec struct {
 
 	// The fault of the record in work. short: it is merely cut off, if more may come.
 	err   *sqlerr.Error
-	at    int
 	path  string
 	short bool
 }
@@ -107,7 +107,7 @@ func (d *jsonCodec) next(b []byte, final bool) (end int, row bool, bad *RecordEr
 			if d.err == nil {
 				return i, false, nil // the closing bracket, or more is needed
 			}
-			return d.refuse(b, 0, final)
+			return d.refuse(b, i, final)
 		}
 	}
 	if b[i] != '{' {
@@ -121,6 +121,9 @@ func (d *jsonCodec) next(b []byte, final bool) (end int, row bool, bad *RecordEr
 	if d.array != noArray {
 		d.array = atNext
 	}
+	if bad := d.rows.endRow(i, e); bad != nil {
+		return e, false, bad
+	}
 	return e, true, nil
 }
 
@@ -130,7 +133,7 @@ func (d *jsonCodec) separator(b []byte, i int) (_ int, stop bool) {
 	switch {
 	case d.array == atEnd:
 		d.unexpected(b, i, "nothing behind the array")
-		return 0, true
+		return i, true
 	case b[i] == ']':
 		d.array = atEnd
 		return i + 1, true
@@ -138,13 +141,14 @@ func (d *jsonCodec) separator(b []byte, i int) (_ int, stop bool) {
 		return i, false
 	case b[i] != ',':
 		d.unexpected(b, i, `"," or "]"`)
-		return 0, true
+		return i, true
 	}
-	if i = skipSpace(b, i+1); i == len(b) {
-		d.cut(i)
-		return 0, true
+	e := skipSpace(b, i+1)
+	if e == len(b) {
+		d.cut()
+		return i, true
 	}
-	return i, false
+	return e, false
 }
 
 // refuse tells what to do about d.err in a record that begins at start: wait for
@@ -155,13 +159,15 @@ func (d *jsonCodec) refuse(b []byte, start int, final bool) (int, bool, *RecordE
 	if d.short && !final {
 		return 0, false, nil
 	}
-	bad := d.fault(start)
+	bad := d.fault()
 	end := -1
 	if b[start] == '{' {
 		d.reset()
-		end = d.skip(b, start, 0)
-		if end < 0 && d.short && !final {
-			return 0, false, nil
+		if end = d.skip(b, start, 0); end < 0 {
+			if d.short && !final {
+				return 0, false, nil
+			}
+			bad = d.fault() // worse than a value that does not fit
 		}
 	}
 	if end < 0 {
@@ -169,7 +175,11 @@ func (d *jsonCodec) refuse(b []byte, start int, final bool) (int, bool, *RecordE
 			return 0, false, nil
 		}
 	}
-	if d.array == atFirst || d.array == atResume {
+	switch {
+	case d.array == noArray || d.array == atEnd:
+	case final && end == len(b):
+		d.array = atEnd // one fault is enough
+	default:
 		d.array = atNext
 	}
 	bad.Start, bad.End = start, end
@@ -203,48 +213,48 @@ func (d *jsonCodec) record(b []byte) *RecordError {
 	i := skipSpace(b, 0)
 	switch {
 	case i == len(b):
-		d.fail(i, jsonError("The record is empty."))
-		return d.fault(0)
+		d.fail(jsonError("The record is empty."))
+		return d.fault()
 	case b[i] != '{':
 		d.unexpected(b, i, "an object")
-		return d.fault(0)
+		return d.fault()
 	}
 	if i = d.object(&d.root, b, i+1, d.rows.n); i < 0 {
-		return d.fault(0)
+		return d.fault()
 	}
 	if i = skipSpace(b, i); i < len(b) {
 		d.unexpected(b, i, "the end of the record")
-		return d.fault(0)
+		return d.fault()
 	}
 	return nil
 }
 
 func (d *jsonCodec) reset() { d.err, d.path, d.short = nil, "", false }
 
-// fault returns the error of the record that begins at start.
-func (d *jsonCodec) fault(start int) *RecordError {
+// fault returns the error of the record in work.
+func (d *jsonCodec) fault() *RecordError {
 	return &RecordError{Column: d.path, Err: d.err}
 }
 
-// fail notes the first fault of a record, at byte i of the buffer, and returns
-// -1, as the reading functions do then.
-func (d *jsonCodec) fail(i int, err *sqlerr.Error) int {
-	d.err, d.at = err, i
+// fail notes the fault of the record and returns -1, as the reading functions do
+// then.
+func (d *jsonCodec) fail(err *sqlerr.Error) int {
+	d.err = err
 	return -1
 }
 
-// cut notes that the input ends at i, within a value.
-func (d *jsonCodec) cut(i int) int {
+// cut notes that the input ends within a value.
+func (d *jsonCodec) cut() int {
 	d.short = true
-	return d.fail(i, jsonError("The input string ended unexpectedly."))
+	return d.fail(jsonError("The input string ended unexpectedly."))
 }
 
 // unexpected notes that something else than want stands at byte i.
 func (d *jsonCodec) unexpected(b []byte, i int, want string) int {
 	if i >= len(b) {
-		return d.cut(i)
+		return d.cut()
 	}
-	return d.fail(i, jsonError(`Expected %s, but found "%s".`, want, token(b, i)))
+	return d.fail(jsonError(`Expected %s, but found "%s".`, want, token(b, i)))
 }
 
 func jsonError(detail string, args ...any) *sqlerr.Error {
@@ -254,8 +264,10 @@ func jsonError(detail string, args ...any) *sqlerr.Error {
 
 // token returns what stands at byte i, for messages.
 func token(b []byte, i int) string {
-	e := i
-	for e < len(b) && e-i < 20 && !isSpace(b[e]) && (e == i || bytes.IndexByte([]byte(`,:{}[]"`), b[e]) < 0) {
+	const stops = `,:{}[]"`
+	e := i + 1
+	for e < len(b) && e-i < 20 && !isSpace(b[e]) && strings.IndexByte(stops, b[e]) < 0 &&
+		strings.IndexByte(stops, b[i]) < 0 {
 		e++
 	}
 	return string(bytes.ToValidUTF8(b[i:e], []byte("?")))

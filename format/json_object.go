@@ -148,7 +148,7 @@ func (d *jsonCodec) member(o *object, b []byte, i, k int) (int, guess) {
 	start := i
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return d.cut(i), guess{}
+		return d.cut(), guess{}
 	}
 	switch {
 	case b[i] == '}':
@@ -165,7 +165,7 @@ func (d *jsonCodec) member(o *object, b []byte, i, k int) (int, guess) {
 	keyAt := i + 1
 	e, flags := scanString(b, keyAt)
 	if e < 0 {
-		return d.badString(b, keyAt, flags), guess{}
+		return d.badString(flags), guess{}
 	}
 	key := b[keyAt:e]
 	if flags != 0 {

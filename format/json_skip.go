@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ const malformed = "invalid input syntax for type json"
 func (d *jsonCodec) skip(b []byte, i, depth int) int {
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return d.cut(i)
+		return d.cut()
 	}
 	switch c := b[i]; c {
 	case '"':
@@ -35,7 +36,7 @@ func (d *jsonCodec) skip(b []byte, i, depth int) int {
 		return d.badNumber(b, i)
 	}
 	if e == len(b) {
-		return d.cut(e)
+		return d.cut()
 	}
 	return e
 }
@@ -43,10 +44,10 @@ func (d *jsonCodec) skip(b []byte, i, depth int) int {
 func (d *jsonCodec) skipString(b []byte, i int) int {
 	e, flags := scanString(b, i)
 	if e < 0 {
-		return d.badString(b, i, flags)
+		return d.badString(flags)
 	}
 	if flags&hasHigh != 0 && !utf8.Valid(b[i:e]) {
-		return d.fail(i, badUTF8())
+		return d.fail(badUTF8())
 	}
 	if flags&hasEscape != 0 {
 		for j := i; j < e; j++ {
@@ -64,7 +65,7 @@ func (d *jsonCodec) skipString(b []byte, i int) int {
 
 func (d *jsonCodec) skipObject(b []byte, i, depth int) int {
 	if depth > maxDepth {
-		return d.fail(i, tooDeep())
+		return d.fail(tooDeep())
 	}
 	for k := 0; ; k++ {
 		i = skipSpace(b, i)
@@ -95,7 +96,7 @@ func (d *jsonCodec) skipObject(b []byte, i, depth int) int {
 
 func (d *jsonCodec) skipArray(b []byte, i, depth int) int {
 	if depth > maxDepth {
-		return d.fail(i, tooDeep())
+		return d.fail(tooDeep())
 	}
 	for k := 0; ; k++ {
 		i = skipSpace(b, i)
@@ -118,7 +119,7 @@ func (d *jsonCodec) literal(b []byte, i int, word string) int {
 	e := i + len(word)
 	if e > len(b) {
 		if string(b[i:]) == word[:len(b)-i] {
-			return d.cut(len(b))
+			return d.cut()
 		}
 		return d.unexpected(b, i, "JSON value")
 	}
@@ -128,27 +129,28 @@ func (d *jsonCodec) literal(b []byte, i int, word string) int {
 	return e
 }
 
+// badNumber notes that there is no value at i: what may be a number up to the end
+// of the input is merely cut off.
 func (d *jsonCodec) badNumber(b []byte, i int) int {
-	for e := i; e < len(b); e++ {
-		if delimiter(b[e]) {
-			return d.unexpected(b, i, "JSON value")
-		}
-	}
-	if e := i; e < len(b) && (b[e] == '-' || b[e]-'0' <= 9) {
-		return d.cut(len(b))
+	if c := b[i]; (c == '-' || c-'0' <= 9) && bytes.IndexFunc(b[i:], notNumber) < 0 {
+		return d.cut()
 	}
 	return d.unexpected(b, i, "JSON value")
 }
 
-func (d *jsonCodec) badString(b []byte, i int, flags strFlags) int {
+func notNumber(r rune) bool {
+	return (r < '0' || r > '9') && r != '-' && r != '+' && r != '.' && r|0x20 != 'e'
+}
+
+func (d *jsonCodec) badString(flags strFlags) int {
 	if flags&hasControl != 0 {
-		return d.fail(i, jsonError("A control character must be escaped in a string."))
+		return d.fail(jsonError("A control character must be escaped in a string."))
 	}
-	return d.cut(len(b))
+	return d.cut()
 }
 
 func (d *jsonCodec) badEscape(b []byte, i int) int {
-	return d.fail(i, jsonError(`Escape sequence "%s" is invalid.`, token(b, i)))
+	return d.fail(jsonError(`Escape sequence "%s" is invalid.`, token(b, i)))
 }
 
 func badUTF8() *sqlerr.Error {
@@ -164,7 +166,7 @@ func tooDeep() *sqlerr.Error {
 // the next call.
 func (d *jsonCodec) text(b []byte, i, e int, flags strFlags) (s []byte, ok bool) {
 	if flags&hasHigh != 0 && !utf8.Valid(b[i:e]) {
-		d.fail(i, badUTF8())
+		d.fail(badUTF8())
 		return nil, false
 	}
 	if flags&hasEscape == 0 {
@@ -198,13 +200,13 @@ func (d *jsonCodec) unescape(dst, b []byte, i, e int) ([]byte, bool) {
 				low, m = escape(b[i:e])
 			}
 			if r = utf16.DecodeRune(r, low); m == 0 || r == utf8.RuneError {
-				d.fail(i, jsonError("Unicode low surrogate must follow a high surrogate."))
+				d.fail(jsonError("Unicode low surrogate must follow a high surrogate."))
 				return dst, false
 			}
 			i += m
 		}
 		if r == 0 {
-			d.fail(i, sqlerr.New(sqlerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
+			d.fail(sqlerr.New(sqlerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
 				WithDetail(`\u0000 cannot be converted to text.`))
 			return dst, false
 		}

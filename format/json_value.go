@@ -15,7 +15,7 @@ func (d *jsonCodec) value(n *node, b []byte, i, row int) int {
 		i = skipSpace(b, i)
 	}
 	if i >= len(b) {
-		return d.cut(i)
+		return d.cut()
 	}
 	if b[i] == 'n' {
 		if n.v.N > row {
@@ -204,7 +204,7 @@ func (d *jsonCodec) jsonValue(n *node, b []byte, i int) int {
 		n.v.AppendBytes(b[i:e])
 		return e
 	}
-	return d.parse(n, b[i:e], i, e)
+	return d.parse(n, b[i:e], e)
 }
 
 // input reads a value by its type's input syntax: a string's text, or the JSON
@@ -213,13 +213,13 @@ func (d *jsonCodec) input(n *node, b []byte, i int) int {
 	if b[i] == '"' {
 		e, flags := scanString(b, i+1)
 		if e < 0 {
-			return d.badString(b, i+1, flags)
+			return d.badString(flags)
 		}
 		s, ok := d.text(b, i+1, e, flags)
 		if !ok {
 			return -1
 		}
-		return d.parse(n, s, i, e+1)
+		return d.parse(n, s, e+1)
 	}
 	e := d.skip(b, i, 0)
 	if e < 0 {
@@ -230,16 +230,16 @@ func (d *jsonCodec) input(n *node, b []byte, i int) int {
 			return d.epochValue(n, b, i, e)
 		}
 	}
-	return d.parse(n, b[i:e], i, e)
+	return d.parse(n, b[i:e], e)
 }
 
-// parse hands the text s of the value b[i:e] to the type's input function.
-func (d *jsonCodec) parse(n *node, s []byte, i, e int) int {
+// parse hands the text s of a value that ends at e to the type's input function.
+func (d *jsonCodec) parse(n *node, s []byte, e int) int {
 	if n.kind == kindList {
 		n.kids[0].finish(n.kids[0].v.N) // structs in it may lag
 	}
 	if err := types.ParseText(n.t, s, n.v, d.opts.Env); err != nil {
-		return d.fail(i, sqlerr.From(err))
+		return d.fail(sqlerr.From(err))
 	}
 	return e
 }
@@ -248,7 +248,7 @@ func (d *jsonCodec) mismatch(n *node, b []byte, i int) int {
 	if d.skip(b, i, 0) < 0 {
 		return -1
 	}
-	return d.fail(i, sqlerr.New(sqlerr.InvalidTextRepresentation,
+	return d.fail(sqlerr.New(sqlerr.InvalidTextRepresentation,
 		`invalid input syntax for type %s: "%s"`, n.t, token(b, i)).
 		WithDetail("An object is expected."))
 }
@@ -256,15 +256,15 @@ func (d *jsonCodec) mismatch(n *node, b []byte, i int) int {
 // epochValue reads a number as a time, where the option says what it counts.
 func (d *jsonCodec) epochValue(n *node, b []byte, i, e int) int {
 	if d.epoch < 0 {
-		return d.fail(i, sqlerr.New(sqlerr.InvalidDatetimeFormat,
+		return d.fail(sqlerr.New(sqlerr.InvalidDatetimeFormat,
 			`invalid input syntax for type %s: "%s"`, n.t.PGName(), token(b, i)).
 			WithDetail("A number is no time by itself.").
-			WithHint("Set timestamp_format = 'epoch_ms' (or epoch_s, epoch_us) in the ENCODE options, "+
+			WithHint("Set timestamp_format = 'epoch_ms' (or epoch_s, epoch_us) in the ENCODE options, " +
 				"or read a numeric column and generate the time with to_timestamp."))
 	}
 	us, ok := epochMicros(b[i:e], d.epoch)
 	if !ok {
-		return d.fail(i, sqlerr.New(sqlerr.DatetimeFieldOverflow, `timestamp out of range: "%s"`, token(b, i)))
+		return d.fail(sqlerr.New(sqlerr.DatetimeFieldOverflow, `timestamp out of range: "%s"`, token(b, i)))
 	}
 	n.v.AppendInt64(us)
 	return e

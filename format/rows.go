@@ -2,6 +2,7 @@ package format
 
 import (
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 )
 
@@ -83,6 +84,19 @@ func (r *rows) present(i int) bool {
 		return n.seen == r.n+1
 	}
 	return n.v.N > r.n && !n.v.IsNull(r.n)
+}
+
+// endRow checks what can be checked when a record has been rear.
+func (r *rows) endRow(start, end int) *RecordError {
+	for _, i := range r.notNull {
+		if r.present(i) {
+			continue
+		}
+		name := r.cols[i].Name
+		return &RecordError{Start: start, End: end, Column: name, Err: sqlerr.New(sqlerr.NotNullViolation,
+			`null value in column "%s" violates not-null constraint`, name)}
+	}
+	return nil
 }
 
 // undo drops what the record in work has put into the columns.

@@ -77,7 +77,11 @@ func (c *textCodec) next(b []byte, final bool) (int, bool, *RecordError) {
 	if c.lines {
 		s = trimLineEnd(s)
 	}
-	if bad := c.record(s); bad != nil {
+	bad := c.record(s)
+	if bad == nil {
+		bad = c.rows.endRow(0, 0)
+	}
+	if bad != nil {
 		bad.End = len(s)
 		return end, false, bad
 	}
