@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -10,10 +11,10 @@ import (
 
 // Persister keeps the catalog's records. Keys are object ids and 0.
 type Persister interface {
-	// CommitCatalog stores the puts and removes the deletes in one durable step.
-	CommitCatalog(puts map[uint32][]byte, deletes []uint32) error
-	// LoadCatalog returns everything stored.
-	LoadCatalog() (map[uint32][]byte, error)
+	// CommitObjects stores the puts and removes the deletes in one durable step.
+	CommitObjects(puts map[uint32][]byte, deletes []uint32) error
+	// Objects calls fn for everything stored; val is valid during the call.
+	Objects(fn func(id uint32, val []byte) error) error
 }
 
 // Catalog is the mutable catalog. It is safe for concurrent use.
@@ -48,7 +49,11 @@ func Open(p Persister) (*Catalog, error) {
 }
 
 func (c *Catalog) load(p Persister, snap *Snapshot) error {
-	records, err := p.LoadCatalog()
+	records := map[uint32][]byte{}
+	err := p.Objects(func(id uint32, val []byte) error {
+		records[id] = bytes.Clone(val)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func (c *Catalog) NewID() (ObjectID, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := c.persist.CommitCatalog(map[uint32][]byte{uint32(metaID): data}, nil); err != nil {
+		if err := c.persist.CommitObjects(map[uint32][]byte{uint32(metaID): data}, nil); err != nil {
 			return 0, err
 		}
 		c.stored = c.next + idBlock

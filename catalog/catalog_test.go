@@ -17,7 +17,7 @@ type memory struct {
 	fail error
 }
 
-func (p *memory) CommitCatalog(puts map[uint32][]byte, deletes []uint32) error {
+func (p *memory) CommitObjects(puts map[uint32][]byte, deletes []uint32) error {
 	if p.fail != nil {
 		return p.fail
 	}
@@ -28,7 +28,14 @@ func (p *memory) CommitCatalog(puts map[uint32][]byte, deletes []uint32) error {
 	return nil
 }
 
-func (p *memory) LoadCatalog() (map[uint32][]byte, error) { return p.m, nil }
+func (p *memory) Objects(fn func(uint32, []byte) error) error {
+	for id, val := range p.m {
+		if err := fn(id, val); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func open(t *testing.T, p Persister) *Catalog {
 	t.Helper()

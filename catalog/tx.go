@@ -297,7 +297,7 @@ func (t *Tx) store() error {
 			deletes = append(deletes, uint32(id))
 		}
 	}
-	return t.c.persist.CommitCatalog(puts, deletes)
+	return t.c.persist.CommitObjects(puts, deletes)
 }
 
 // Inverse returns a Tx that undoes a committed one, for a caller whose next
