@@ -1,0 +1,528 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/spawn"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+const (
+	// longPoll is how long a broker holds a fetch that it has nothing for. Records
+	// that come end it at once, so it costs no latency.
+	longPoll = 500 * time.Millisecond
+	// shortPoll is the same while a partition with a full queue is left out: it
+	// must not have to wait for the others when its queue has been read.
+	shortPoll = 5 * time.Millisecond
+	// missingGrace is how long a topic or partition may be unknown to the brokers
+	// before it counts as gone: a young one is not known to all of them yet.
+	missingGrace = 10 * time.Second
+	// maxPartBytes is the most that one fetch asks of a partition.
+	maxPartBytes = 4 << 20
+	minPartBytes = 64 << 10
+)
+
+// fetcher reads the partitions of one topic for the readers of one source.
+type fetcher struct {
+	cl     *client
+	cfg    *sourceConfig
+	status *status
+	clk    clock.Clock
+	bad    connector.BadRows
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	work   sync.Cond // something became fetchable, or the layout changed, or the end
+	subs   []*subscription
+	layout *layout
+	loops  map[int32]bool // brokers with a running loop
+	queued int            // bytes in all queues
+	stale  chan struct{}  // asks for new metadata
+	gone   time.Time      // since when the topic is unknown; zero: it is known
+}
+
+// subscription is a partition that a reader has open, with its queue of record
+// sets. Fields below mu of the fetcher.
+type subscription struct {
+	f         *fetcher
+	partition int32
+
+	next     int64 // where the next fetch begins
+	maxBytes int32
+	queue    []*recordSet
+	queued   int // bytes in queue
+	inFlight bool
+	err      error
+	closed   bool
+	missing  time.Time // since when the partition is unknown
+	ready    chan struct{}
+}
+
+// recordSet is what one fetch brought for one partition.
+type recordSet struct {
+	// from is the offset that was asked for: records below it are skipped.
+	from    int64
+	data    []byte
+	aborted []abortedTxn
+	arrived int64 // microseconds
+	// jump, if above from, is where reading goes on though data is empty: there is
+	// no record below it.
+	jump int64
+}
+
+func newFetcher(ctx context.Context, cl *client, cfg *sourceConfig, spec *connector.Spec) *fetcher {
+	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock, bad: spec.BadRows,
+		loops: map[int32]bool{}, stale: make(chan struct{}, 1)}
+	f.work.L = &f.mu
+	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	f.goes("kafka metadata", f.refresh)
+	return f
+}
+
+// goes starts a goroutine that ends with the fetcher; its panic is every
+// reader's error.
+func (f *fetcher) goes(name string, fn func() error) {
+	f.wg.Add(1)
+	spawn.Go(name, fn, func(err error) {
+		if err != nil {
+			f.fail(err)
+		}
+		f.wg.Done()
+	})
+}
+
+// close ends the goroutines and the connections.
+func (f *fetcher) close() {
+	f.mu.Lock()
+	f.cancel()
+	f.work.Broadcast()
+	f.mu.Unlock()
+	f.cl.close()
+	f.wg.Wait()
+}
+
+// fail gives every reader the error.
+func (f *fetcher) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.subs {
+		s.failLocked(err)
+	}
+}
+
+// subscribe begins to fetch the partition from offset on.
+func (f *fetcher) subscribe(partition int32, offset int64) *subscription {
+	s := &subscription{f: f, partition: partition, next: offset, ready: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subs = append(f.subs, s)
+	// Fewer bytes a fetch where there are many partitions: the sum of the queues
+	// is bounded.
+	share := f.cfg.bufferBytes / int64(2*len(f.subs))
+	s.maxBytes = int32(min(max(share, minPartBytes), maxPartBytes))
+	if f.layout == nil {
+		f.askLayout()
+	} else if _, ok := f.layout.leaders[partition]; !ok {
+		f.askLayout()
+	}
+	f.work.Broadcast()
+	return s
+}
+
+// close takes the partition off the fetches.
+func (s *subscription) close() {
+	f := s.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	f.queued -= s.queued
+	for _, r := range s.queue {
+		putBuffer(r.data)
+	}
+	s.queue, s.queued = nil, 0
+	for i, o := range f.subs {
+		if o == s {
+			f.subs = append(f.subs[:i], f.subs[i+1:]...)
+			break
+		}
+	}
+}
+
+// pop returns the next record set, nil when there is none now.
+func (s *subscription) pop() (*recordSet, error) {
+	f := s.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(s.queue) == 0 {
+		return nil, s.err
+	}
+	r := s.queue[0]
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	was := f.mayFetch(s)
+	s.queued -= len(r.data)
+	f.queued -= len(r.data)
+	if !was && f.mayFetch(s) {
+		f.work.Broadcast()
+	}
+	return r, nil
+}
+
+func (s *subscription) push(r *recordSet) {
+	s.queue = append(s.queue, r)
+	s.queued += len(r.data)
+	s.f.queued += len(r.data)
+	s.wake()
+}
+
+func (s *subscription) failLocked(err error) {
+	s.err = err
+	s.wake()
+}
+
+func (s *subscription) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// mayFetch tells whether a queue has room. One that is empty always has: a
+// partition may be what the engine waits for while the others are full.
+func (f *fetcher) mayFetch(s *subscription) bool {
+	if s.closed || s.inFlight || s.err != nil {
+		return false
+	}
+	return len(s.queue) == 0 || s.queued < 2*int(s.maxBytes) && int64(f.queued) < f.cfg.bufferBytes
+}
+
+// askLayout asks for new metadata.
+func (f *fetcher) askLayout() {
+	select {
+	case f.stale <- struct{}{}:
+	default:
+	}
+}
+
+// refresh answers askLayout until the end.
+func (f *fetcher) refresh() error {
+	var pause backoff
+	for {
+		select {
+		case <-f.stale:
+		case <-f.ctx.Done():
+			return nil
+		}
+		l, err := f.cl.metadata(f.ctx)
+		if f.ctx.Err() != nil {
+			return nil
+		}
+		again := f.newLayout(l, err)
+		if !again {
+			pause.reset()
+			continue
+		}
+		if pause.wait(f.ctx) != nil {
+			return nil
+		}
+		f.askLayout()
+	}
+}
+
+// newLayout takes the outcome of a metadata request. It tells whether to ask
+// again, after a pause.
+func (f *fetcher) newLayout(l *layout, err error) (again bool) {
+	if err != nil {
+		return f.noLayout(err)
+	}
+	f.status.ok(f)
+	again, idle := f.adopt(l)
+	for _, broker := range idle {
+		f.status.ok(broker) // it leads nothing of ours: that it is away does not matter
+	}
+	return again
+}
+
+// adopt makes l the layout, starts loops for brokers that lead partitions of ours
+// and returns those with a loop that lead none.
+func (f *fetcher) adopt(l *layout) (again bool, idle []int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.layout, f.gone = l, time.Time{}
+	leads := map[int32]bool{}
+	now := clock.System{}.Now()
+	for _, s := range f.subs {
+		leader, ok := l.leaders[s.partition]
+		switch {
+		case ok:
+			s.missing = time.Time{}
+			leads[leader] = true
+			if !f.loops[leader] {
+				f.loops[leader] = true
+				f.goes("kafka fetch", func() error { return f.loop(leader) })
+			}
+		case int(s.partition) < l.partitions:
+			again = true // no leader at present
+		case s.missing.IsZero():
+			s.missing, again = now, true
+		case now.Sub(s.missing) < missingGrace:
+			again = true
+		default:
+			s.failLocked(sqlerr.New(sqlerr.UndefinedObject,
+				`partition %d of topic "%s" is gone: the topic was deleted or recreated`, s.partition, f.cl.topic).
+				WithDetail("It has %d partitions now.", l.partitions).AsPermanent())
+		}
+	}
+	for broker := range f.loops {
+		if !leads[broker] {
+			idle = append(idle, broker)
+		}
+	}
+	f.work.Broadcast()
+	return again, idle
+}
+
+func (f *fetcher) noLayout(err error) (again bool) {
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		f.mu.Lock()
+		if f.gone.IsZero() {
+			f.gone = clock.System{}.Now()
+		}
+		gone := clock.System{}.Now().Sub(f.gone) >= missingGrace
+		f.mu.Unlock()
+		if gone {
+			f.fail(f.cl.missing(f.ctx))
+			return false
+		}
+	}
+	err = explain(err, `asking for topic "`+f.cl.topic+`"`)
+	if !retriable(err) {
+		f.fail(err)
+		return false
+	}
+	f.status.failed(f, err)
+	return true
+}
+
+// loop fetches from one broker until the fetcher is closed.
+func (f *fetcher) loop(broker int32) error {
+	var pause backoff
+	for {
+		req, wait := f.next(broker)
+		if req == nil {
+			return nil
+		}
+		_, err := f.cl.send(f.ctx, broker, req, wait)
+		if f.ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			err = f.deliver(req)
+		} else {
+			f.release(req)
+			// Which broker leads may have changed while this one was away.
+			f.mu.Lock()
+			f.askLayout()
+			f.mu.Unlock()
+			err = explain(err, `reading topic "`+f.cl.topic+`"`)
+			if !retriable(err) {
+				f.fail(err)
+				continue
+			}
+		}
+		if err == nil {
+			f.status.ok(broker)
+			pause.reset()
+			continue
+		}
+		f.status.failed(broker, err)
+		if pause.wait(f.ctx) != nil {
+			return nil
+		}
+	}
+}
+
+// next waits until a partition that the broker leads may be fetched and returns
+// the request for all of those; nil at the end.
+func (f *fetcher) next(broker int32) (*fetchRequest, time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.ctx.Err() == nil {
+		req := &fetchRequest{topic: f.cl.topic, maxWait: longPoll, maxBytes: int32(f.cfg.fetchBytes)}
+		asked := map[int32]bool{}
+		for _, s := range f.subs {
+			if leader, ok := f.layout.leaders[s.partition]; !ok || leader != broker {
+				continue
+			}
+			if asked[s.partition] || !f.mayFetch(s) {
+				if s.err == nil {
+					req.maxWait = shortPoll
+				}
+				continue
+			}
+			asked[s.partition] = true
+			s.inFlight = true
+			req.parts = append(req.parts,
+				fetchPart{sub: s, partition: s.partition, offset: s.next, maxBytes: s.maxBytes})
+		}
+		if len(req.parts) > 0 {
+			f.rotate()
+			return req, req.maxWait
+		}
+		f.work.Wait()
+	}
+	return nil, 0
+}
+
+// rotate puts the first partition last, so that each gets its turn where an
+// answer has no room for all.
+func (f *fetcher) rotate() {
+	if len(f.subs) > 1 {
+		first := f.subs[0]
+		copy(f.subs, f.subs[1:])
+		f.subs[len(f.subs)-1] = first
+	}
+}
+
+// release makes the partitions of a failed fetch fetchable again. Its buffers
+// are left alone: they may still be written to.
+func (f *fetcher) release(req *fetchRequest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range req.parts {
+		req.parts[i].sub.inFlight = false
+	}
+}
+
+// deliver puts what came into the queues. The error is one to pause for.
+func (f *fetcher) deliver(req *fetchRequest) (pause error) {
+	arrived := clock.Micros(f.clk)
+	var lost []*fetchPart
+	f.mu.Lock()
+	for i := range req.parts {
+		p := &req.parts[i]
+		p.sub.inFlight = false
+		if p.sub.closed {
+			putBuffer(p.records)
+			continue
+		}
+		switch code := kafkago.Error(p.code); {
+		case code == kafkago.OffsetOutOfRange:
+			p.sub.inFlight = true // until it is known what to do
+			lost = append(lost, p)
+		case code != 0:
+			f.askLayout()
+			err := explain(code, `reading partition `+itoa(int64(p.partition))+` of topic "`+f.cl.topic+`"`)
+			if !retriable(err) {
+				p.sub.failLocked(err)
+				continue
+			}
+			pause = err
+		case !p.answered:
+			pause = explain(kafkago.Unknown, `reading topic "`+f.cl.topic+`"`)
+		default:
+			f.accept(p, arrived, req.got == 0)
+		}
+	}
+	f.mu.Unlock()
+	for _, p := range lost {
+		if err := f.outOfRange(p); err != nil {
+			pause = err
+		}
+	}
+	return pause
+}
+
+// accept queues one partition's record set. With alone, no partition of the
+// fetch had records: the size of the answer was no reason for this one to have
+// none.
+func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
+	s := p.sub
+	if len(p.records) == 0 {
+		// Records may be missing before the end (compaction took them): then the
+		// broker tells an end beyond the offset and yet has nothing.
+		if alone && p.stable > p.offset {
+			s.next = p.stable
+			s.push(&recordSet{from: p.offset, jump: p.stable, arrived: arrived})
+		}
+		return
+	}
+	end := lastOffset(p.records)
+	if end < 0 {
+		// Not one whole batch: it is larger than what was asked for.
+		putBuffer(p.records)
+		s.maxBytes = int32(min(2*int64(s.maxBytes), maxAnswer/2))
+		return
+	}
+	s.next = max(s.next, end+1)
+	s.push(&recordSet{from: p.offset, data: p.records, aborted: p.aborted, arrived: arrived})
+}
+
+// outOfRange settles a partition whose offset the broker does not have.
+func (f *fetcher) outOfRange(p *fetchPart) error {
+	f.mu.Lock()
+	l := f.layout
+	f.mu.Unlock()
+	ends := make(map[int64]int64, 2)
+	for _, at := range []int64{atEarliest, atLatest} {
+		got, err := f.cl.offsets(f.ctx, l, map[int32]int64{p.partition: at})
+		if err != nil {
+			f.release(&fetchRequest{parts: []fetchPart{*p}})
+			return explain(err, `asking for the offsets of topic "`+f.cl.topic+`"`)
+		}
+		ends[at] = got[p.partition]
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := p.sub
+	s.inFlight = false
+	earliest, latest := ends[atEarliest], ends[atLatest]
+	switch {
+	case p.offset >= earliest && p.offset <= latest:
+		return explain(kafkago.OffsetOutOfRange, `reading topic "`+f.cl.topic+`"`)
+	case !f.cfg.continueOnLoss:
+		s.failLocked(sqlerr.New(sqlerr.ObjectNotInState,
+			`offset %d of partition %d of topic "%s" is out of range: the broker has %d to %d`,
+			p.offset, p.partition, f.cl.topic, earliest, latest).
+			WithDetail("Rows were removed before they were read, or the topic was recreated.").
+			WithHint("Set on_data_loss = 'continue' to go on with what there is.").AsPermanent())
+		return nil
+	}
+	to := min(max(p.offset, earliest), latest)
+	if f.bad != nil {
+		f.bad.Add(connector.BadRow{Split: itoa(int64(p.partition)), Offset: offsetText(p.offset),
+			Reason: "offset is out of range: reading goes on at " + itoa(to), Micros: clock.Micros(f.clk)})
+	}
+	s.next = to
+	s.push(&recordSet{from: to, jump: to, arrived: clock.Micros(f.clk)})
+	return nil
+}
+
+// lastOffset returns the offset of the last record of the last whole batch in a
+// record set, -1 when it has none. Only lengths are looked at: the reader checks
+// the batches.
+func lastOffset(b []byte) int64 {
+	last := int64(-1)
+	for len(b) >= headerBytes {
+		n := lengthPrefix + int(int32(be32(b[atLength:])))
+		if n < headerBytes || n > len(b) {
+			break
+		}
+		last = int64(be64(b)) + int64(int32(be32(b[atLastDelta:])))
+		b = b[n:]
+	}
+	return last
+}
