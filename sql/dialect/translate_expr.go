@@ -1,0 +1,505 @@
+package dialect
+
+// rank is the binding strength of PostgreSQL's operators, weakest first.
+type rank uint8
+
+const (
+	rankNone rank = iota
+	rankOr
+	rankAnd
+	rankNot
+	rankIs
+	rankCompare
+	rankIn // BETWEEN, IN, LIKE
+	rankOp // every operator without a rank of its own
+	rankAdd
+	rankMul
+	rankPow
+	rankAt
+	rankCollate
+	rankMinus
+	rankCast
+)
+
+// scope is what an expression inherits from where it stands.
+type scope struct {
+	// stop is the rank at and below which infix operators end the expression: the
+	// operand of a prefix operator ends at the first weaker one.
+	stop rank
+	// noIn ends the expression at IN: POSITION(a IN b).
+	noIn bool
+	// between counts the BETWEENs that wait for their AND.
+	between int
+	// links and logic count the operators, AND and OR apart.
+	links, logic int
+}
+
+func (b *Bridge) expr() { b.exprIn(scope{}) }
+
+// exprAbove translates an expression of operators stronger than stop.
+func (b *Bridge) exprAbove(stop rank) { b.exprIn(scope{stop: stop}) }
+
+// exprIn translates one expression; it stops at the first token that cannot
+// continue it.
+func (b *Bridge) exprIn(sc scope) {
+	h := b.down()
+	saved := b.sc
+	b.sc = sc
+	for {
+		b.operand()
+		if !b.infix() {
+			break
+		}
+	}
+	links := b.sc.links + b.sc.logic/16
+	b.sc = saved
+	b.up(h, links)
+}
+
+func (b *Bridge) exprList() {
+	for {
+		b.expr()
+		if !b.comma() {
+			return
+		}
+	}
+}
+
+// operand translates a primary expression or a prefix operator with its operand.
+func (b *Bridge) operand() {
+	t := b.Cur()
+	switch {
+	case t.Kind == Ident && t.Text == "not":
+		b.call("not", b.I)
+		b.I++
+		b.prefixed(rankNot)
+	case t.Kind == Op && (t.Text == "-" || t.Text == "+"):
+		b.call("pre", b.I)
+		b.I++
+		b.prefixed(rankMinus)
+	case t.Kind == Op && !mathOp(t.Text), t.Kind == Ident && t.Text == "operator" && b.IsPunct(1, "("):
+		b.call("pre", b.I)
+		b.skipOperator()
+		b.prefixed(rankOp)
+	default:
+		b.primary()
+	}
+}
+
+func (b *Bridge) prefixed(stop rank) {
+	b.emit(", ")
+	b.exprAbove(stop)
+	b.emit(")")
+}
+
+// mathOp tells whether the operator has a rank of its own in the grammar.
+func mathOp(s string) bool {
+	switch s {
+	case "+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>":
+		return true
+	}
+	return false
+}
+
+// skipOperator skips an operator or OPERATOR(schema.op).
+func (b *Bridge) skipOperator() {
+	if !b.Is("operator") {
+		b.I++
+		return
+	}
+	b.I += 2
+	for b.Cur().IsName() {
+		b.I++
+		b.NeedPunct(".")
+	}
+	if b.Cur().Kind != Op {
+		b.Syntax()
+	}
+	b.I++
+	b.NeedPunct(")")
+}
+
+// infix consumes postfix operators and one infix operator; it is false where the
+// expression ends.
+func (b *Bridge) infix() bool {
+	for {
+		var more, operand bool
+		switch t := b.Cur(); t.Kind {
+		case Op:
+			more, operand = b.infixOp(t)
+		case Punct:
+			more = b.postfix(t)
+		case Ident:
+			more, operand = b.infixWord(t.Text)
+		}
+		if operand {
+			b.sc.links++
+			return true
+		}
+		if !more {
+			return false
+		}
+		b.sc.links++
+	}
+}
+
+// weaker tells whether an operator of rank r ends the expression.
+func (b *Bridge) weaker(r rank) bool { return r <= b.sc.stop }
+
+func (b *Bridge) infixOp(t *Token) (more, operand bool) {
+	r := opRank(t.Text)
+	if b.weaker(r) {
+		return false, false
+	}
+	if r == rankOp {
+		b.emit(" & ")
+		b.call("op", b.I)
+		b.emit(") & ")
+	} else {
+		b.emit(" " + t.Text + " ")
+	}
+	b.I++
+	if b.anyAll() {
+		b.endsAt(r + 1)
+		return true, false
+	}
+	return true, true
+}
+
+// endsAt refuses an operator of at least rank r after a construct that is
+// complete in itself: the parser behind would bind it to the construct's end.
+func (b *Bridge) endsAt(r rank) {
+	next := rankNone
+	switch t := b.Cur(); t.Kind {
+	case Op:
+		next = opRank(t.Text)
+	case Punct:
+		if t.Text == "::" || t.Text == "[" {
+			next = rankCast
+		}
+	case Ident:
+		switch t.Text {
+		case "in", "between", "like", "ilike", "similar", "overlaps":
+			next = rankIn
+		case "not":
+			if n := b.Peek(1).Text; n == "in" || n == "between" || n == "like" || n == "ilike" || n == "similar" {
+				next = rankIn
+			}
+		case "operator":
+			if b.IsPunct(1, "(") {
+				next = rankOp
+			}
+		case "collate":
+			next = rankCollate
+		case "at":
+			if b.IsWord(1, "time", "zone") {
+				next = rankAt
+			}
+		}
+	}
+	if next >= r {
+		b.Syntax()
+	}
+}
+
+// opRank returns the rank of an infix operator.
+func opRank(op string) rank {
+	switch op {
+	case "<", ">", "=", "<=", ">=", "<>":
+		return rankCompare
+	case "+", "-":
+		return rankAdd
+	case "*", "/", "%":
+		return rankMul
+	case "^":
+		return rankPow
+	}
+	return rankOp
+}
+
+// postfix consumes ::type, [subscript] and .field.
+func (b *Bridge) postfix(t *Token) bool {
+	switch t.Text {
+	case "::":
+		b.emit(" || ")
+		b.call("cast", b.I)
+		b.emit(", ")
+		b.I++
+		b.fact('t', b.types.ParseType())
+		b.emit(")")
+	case "[":
+		b.subscript()
+	case ".":
+		if !b.afterBracket() {
+			return false
+		}
+		b.emit(" || ")
+		switch {
+		case b.Peek(1).IsName():
+			b.call("field", b.I+1)
+		case b.IsOp(1, "*"):
+			b.call("fieldstar", b.I+1)
+		default:
+			b.I++
+			b.Syntax()
+		}
+		b.emit(")")
+		b.I += 2
+	default:
+		return false
+	}
+	return true
+}
+
+// afterBracket tells whether what stands before the cursor may be followed by a
+// field selection.
+func (b *Bridge) afterBracket() bool {
+	p := &b.Toks[b.I-1]
+	return p.Kind == Param || p.IsName() || p.Kind == Punct && (p.Text == ")" || p.Text == "]")
+}
+
+func (b *Bridge) subscript() {
+	b.emit(" || ")
+	b.call("sub", b.I)
+	b.emit(", ")
+	b.I++
+	if b.IsPunct(0, ":") {
+		b.emit("`nil`")
+	} else {
+		b.expr()
+	}
+	if b.AcceptPunct(":") {
+		b.emit(", ")
+		if b.IsPunct(0, "]") {
+			b.emit("`nil`")
+		} else {
+			b.expr()
+		}
+	}
+	b.NeedPunct("]")
+	b.emit(")")
+}
+
+func (b *Bridge) infixWord(word string) (more, operand bool) {
+	switch word {
+	case "and":
+		return b.and()
+	case "or":
+		if b.weaker(rankOr) {
+			return false, false
+		}
+		b.emit(" OR ")
+		b.logical()
+		return true, true
+	case "operator":
+		if !b.IsPunct(1, "(") || b.weaker(rankOp) {
+			return false, false
+		}
+		b.emit(" & ")
+		b.call("op", b.I)
+		b.emit(") & ")
+		b.skipOperator()
+		return true, !b.anyAll()
+	case "is", "isnull", "notnull":
+		if b.weaker(rankIs) {
+			return false, false
+		}
+		operand = b.is(word)
+		if !operand {
+			b.endsAt(rankIs + 1)
+		}
+		return true, operand
+	case "not", "in", "between", "like", "ilike", "similar":
+		return b.inOrLike()
+	case "escape":
+		if b.weaker(rankIn) {
+			return false, false
+		}
+		b.emit(" | ")
+		b.call("esc", b.I)
+		b.emit(") | ")
+		b.I++
+		return true, true
+	case "overlaps":
+		if b.weaker(rankIn) {
+			return false, false
+		}
+		b.emit(" | ")
+		b.call("overlaps", b.I)
+		b.emit(") | ")
+		b.I++
+		return true, true
+	case "collate":
+		return b.collate(), false
+	case "at":
+		return b.atTimeZone()
+	}
+	return false, false
+}
+
+func (b *Bridge) and() (more, operand bool) {
+	if b.sc.between > 0 {
+		b.sc.between--
+	} else if b.weaker(rankAnd) {
+		return false, false
+	}
+	b.emit(" AND ")
+	b.logical()
+	return true, true
+}
+
+// logical counts an AND or OR apart, undoing what the caller will count.
+func (b *Bridge) logical() {
+	b.I++
+	b.sc.logic++
+	b.sc.links--
+}
+
+// is translates IS tests; it is true when an operand follows (IS DISTINCT FROM).
+func (b *Bridge) is(word string) bool {
+	at := b.I
+	b.I++
+	if word == "is" {
+		b.Accept("not")
+		switch {
+		case b.Accept("null"), b.Accept("true"), b.Accept("false"), b.Accept("unknown"):
+		case b.Accept("distinct", "from"):
+			b.emit(" <=> ")
+			b.call("isd", at)
+			b.emit(") <=> ")
+			return true
+		case b.Is("document"), b.Is("json"), b.Is("normalized"), b.IsWord(1, "normalized"), b.Is("of"):
+			Unsupported(b.Toks[at].Pos, "IS %s is not supported", upperWord(b.Cur().Text))
+		default:
+			b.Syntax()
+		}
+	}
+	b.emit(" <=> ")
+	b.call("is", at)
+	b.emit(")")
+	return false
+}
+
+func (b *Bridge) inOrLike() (more, operand bool) {
+	not := 0
+	if b.Is("not") {
+		not = 1
+	}
+	w := b.Peek(not)
+	if w.Kind != Ident || b.weaker(rankIn) {
+		return false, false
+	}
+	switch w.Text {
+	case "in":
+		if b.sc.noIn {
+			return false, false
+		}
+		b.in(not)
+		b.endsAt(rankIn)
+		return true, false
+	case "between":
+		b.emit([...]string{" BETWEEN ", " NOT BETWEEN "}[not])
+		b.I += not + 1
+		if b.Is("symmetric") {
+			b.emit("`sym` || ")
+			b.I++
+		} else {
+			b.Accept("asymmetric")
+		}
+		b.sc.between++
+		return true, true
+	case "like", "ilike":
+		b.emit(" | ")
+		b.call("like", b.I)
+		b.I += not + 1
+	case "similar":
+		b.emit(" | ")
+		b.call("like", b.I)
+		b.I += not + 1
+		b.Need("to")
+	default:
+		return false, false
+	}
+	b.emit(") | ")
+	if b.anyAll() {
+		b.endsAt(rankIn)
+		return true, false
+	}
+	return true, true
+}
+
+func (b *Bridge) in(not int) {
+	b.emit([...]string{" IN ", " NOT IN "}[not])
+	b.I += not + 1
+	if !b.IsPunct(0, "(") {
+		b.Syntax()
+	}
+	if b.OpensQuery() {
+		b.subquery()
+		return
+	}
+	b.emit("(")
+	b.I++
+	b.exprList()
+	b.NeedPunct(")")
+	b.emit(")")
+}
+
+func (b *Bridge) collate() bool {
+	if b.weaker(rankCollate) {
+		return false
+	}
+	b.emit(" || ")
+	b.call("coll", b.I)
+	b.emit(")")
+	b.I++
+	if !b.Cur().IsName() || b.Cur().Kind == Ident && reserved[b.Cur().Text] {
+		b.Syntax()
+	}
+	b.I += b.Dotted(0)
+	return true
+}
+
+func (b *Bridge) atTimeZone() (more, operand bool) {
+	if b.weaker(rankAt) {
+		return false, false
+	}
+	switch {
+	case b.Is("at", "time", "zone"):
+		b.emit(" || ")
+		b.call("attz", b.I)
+		b.emit(") || ")
+		b.I += 3
+		return true, true
+	case b.Is("at", "local"):
+		b.emit(" || ")
+		b.call("atlocal", b.I)
+		b.emit(")")
+		b.I += 2
+		return true, false
+	}
+	return false, false
+}
+
+// anyAll translates ANY, SOME or ALL (…) as the right operand of an operator.
+func (b *Bridge) anyAll() bool {
+	if !(b.Is("any") || b.Is("some") || b.Is("all")) || !b.IsPunct(1, "(") {
+		return false
+	}
+	if b.Is("all") {
+		b.call("all", b.I)
+	} else {
+		b.call("any", b.I)
+	}
+	b.emit(", ")
+	b.I++
+	if b.OpensQuery() {
+		b.subquery()
+	} else {
+		b.I++
+		b.expr()
+		b.NeedPunct(")")
+	}
+	b.emit(")")
+	return true
+}
