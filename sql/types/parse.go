@@ -101,6 +101,7 @@ func parseTimeType(t Type, s string, v *arrowbatch.Vec, env *Env) error {
 		if err != nil {
 			return err
 		}
+		iv.Micros = RoundMicros(iv.Micros, int(t.Mod))
 		v.AppendInterval(iv)
 	default:
 		us, err := parseMicros(t, s, env)

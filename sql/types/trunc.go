@@ -18,7 +18,7 @@ func badUnit(name string, known bool, t Type) error {
 // TruncUnit returns the unit of a date_trunc on t; 22023 for an unknown name,
 // 0A000 for a unit that date_trunc does not take.
 func TruncUnit(name string, t Type) (Unit, error) {
-	u, ok := ParseUnit(name)
+	u, ok := unitWords[cutToken(lowerName(name))]
 	if !ok {
 		return NoUnit, badUnit(lowerName(name), false, t)
 	}

@@ -55,7 +55,7 @@ type Field struct {
 type Type struct {
 	ID ID
 	// Mod is numeric's precision or the length of varchar and bpchar, or the
-	// digits after the second of time types; 0: none.
+	// digits after the second of time types, -1 there for no digits; 0: none.
 	Mod int16
 	// Scale is numeric's scale; it has a meaning only if Mod is not 0.
 	Scale  int16
@@ -178,6 +178,10 @@ func (t Type) TypMod() int32 {
 		return (int32(t.Mod)<<16 | int32(t.Scale)&0x7ff) + 4
 	case (t.ID == Varchar || t.ID == Bpchar) && t.Mod > 0:
 		return int32(t.Mod) + 4
+	case t.ID == Interval && t.Mod != 0:
+		return 0x7fff<<16 | int32(max(t.Mod, 0))
+	case (t.ID == Time || t.IsTimestamp()) && t.Mod != 0:
+		return int32(max(t.Mod, 0))
 	case t.ID == Array && t.Elem != nil:
 		return t.Elem.TypMod()
 	}
@@ -194,6 +198,11 @@ func (t Type) String() string {
 	case Varchar, Bpchar:
 		if t.Mod > 0 {
 			return infos[t.ID].name + "(" + strconv.Itoa(int(t.Mod)) + ")"
+		}
+	case Time, Timestamp, Timestamptz, Interval:
+		if p, ok := t.Precision(); ok {
+			first, rest, _ := strings.Cut(infos[t.ID].name, " ")
+			return strings.TrimSuffix(first+"("+strconv.Itoa(p)+") "+rest, " ")
 		}
 	case Array:
 		if t.Elem != nil {
