@@ -37,6 +37,7 @@ type conn struct {
 	pid     uint32
 	sess    Session
 	limits  Limits
+	typ     byte      // of the message in work
 	skip    bool      // an error in the extended protocol: skip to Sync
 	resting bool      // ReadyForQuery was the last that we said
 	since   time.Time // when the statement that is timed began; zero: none
@@ -131,7 +132,7 @@ func (c *conn) handle(msg pgproto3.FrontendMessage) error {
 		}
 		return c.ready()
 	}
-	return protocolError("invalid frontend message %T", msg)
+	return protocolError("invalid frontend message type %d", c.typ)
 }
 
 // receive reads the next message. pgproto3's decoders panic on some malformed
@@ -144,30 +145,27 @@ func (c *conn) receive() (msg pgproto3.FrontendMessage, err error) {
 		}
 		defer c.endWait()
 	}
+	if c.typ, err = c.in.await(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			msg, err = nil, protocolError("invalid message format")
 		}
 	}()
-	msg, err = c.be.Receive()
-	if err == nil {
-		return msg, nil
+	if msg, err = c.be.Receive(); err != nil {
+		return nil, protocolError("invalid message format: %v", err)
 	}
-	var large *tooLargeError
-	var told *fatalError
-	var coded *sqlerr.Error
-	switch {
-	case errors.Is(err, errGone), errors.As(err, &large), errors.As(err, &told), errors.As(err, &coded):
-		return nil, err
-	}
-	return nil, protocolError("%v", err)
+	return msg, nil
 }
 
 // ready ends an exchange. A server that shuts down ends the session here.
 func (c *conn) ready() error {
 	c.since = time.Time{}
+	status := c.sess.TxStatus()
 	c.mu.Lock()
 	draining, dying := c.draining, c.dying
+	due := c.takeNotifications(status)
 	c.mu.Unlock()
 	if dying != nil {
 		return dying
@@ -175,7 +173,8 @@ func (c *conn) ready() error {
 	if draining {
 		return errShutdown()
 	}
-	c.out.send(&pgproto3.ReadyForQuery{TxStatus: byte(c.sess.TxStatus())})
+	c.sendNotifications(due)
+	c.out.send(&pgproto3.ReadyForQuery{TxStatus: byte(status)})
 	c.resting = true
 	return c.out.flush()
 }

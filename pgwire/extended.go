@@ -136,7 +136,7 @@ func (c *conn) bindStatement(stmt *NamedStatement, entry *NamedPortal, m *pgprot
 	if len(m.Parameters) != len(params) {
 		return wrongCount(len(m.Parameters), m.PreparedStatement, len(params))
 	}
-	args, err := decodeParams(params, m.Parameters, m.ParameterFormatCodes, c.sess.Env())
+	args, err := decodeParams(params, m, c.sess.Env())
 	if err != nil {
 		return err
 	}

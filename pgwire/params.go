@@ -1,6 +1,10 @@
 package pgwire
 
 import (
+	"strconv"
+
+	"github.com/jackc/pgproto3/v2"
+
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
@@ -12,9 +16,10 @@ const (
 	formatBinary = 1
 )
 
-// decodeParams makes a batch of one row of a Bind message's parameters; nil
-// without parameters. codes are none (text), one for all or one for each.
-func decodeParams(ts []types.Type, vals [][]byte, codes []int16, env *types.Env) (*arrowbatch.Batch, error) {
+// decodeParams makes a batch of one row of a Bind message's parameters, one for
+// each type; nil without parameters.
+func decodeParams(ts []types.Type, m *pgproto3.Bind, env *types.Env) (*arrowbatch.Batch, error) {
+	vals, codes, portal := m.Parameters, m.ParameterFormatCodes, m.DestinationPortal
 	if len(codes) > 1 && len(codes) != len(vals) {
 		return nil, protocolError("bind message has %d parameter formats but %d parameters", len(codes), len(vals))
 	}
@@ -35,7 +40,11 @@ func decodeParams(ts []types.Type, vals [][]byte, codes []int16, env *types.Env)
 		b.Cols = append(b.Cols, v)
 		if err := decodeParam(t, vals[i], codeAt(codes, i), v, env); err != nil {
 			b.Release()
-			return nil, sqlerr.From(err).WithWhere("unnamed portal parameter $%d", i+1)
+			which := "unnamed portal"
+			if portal != "" {
+				which = "portal " + strconv.Quote(portal)
+			}
+			return nil, sqlerr.From(err).WithWhere("%s parameter $%d", which, i+1)
 		}
 	}
 	return b, nil

@@ -1,9 +1,11 @@
 package pgwire
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -67,19 +69,56 @@ func (rd *reader) Next(n int) ([]byte, error) {
 	if rd.r == rd.w {
 		rd.r, rd.w = 0, 0
 	}
-	for rd.w-rd.r < n {
-		if rd.err != nil {
-			return nil, rd.err
-		}
-		rd.makeRoom(n)
-		if err := rd.fill(); err != nil {
-			return nil, err
-		}
+	if err := rd.need(n); err != nil {
+		return nil, err
 	}
 	b := rd.buf[rd.r : rd.r+n : rd.r+n]
 	rd.r += n
 	return b, nil
 }
+
+// need waits until n bytes are buffered.
+func (rd *reader) need(n int) error {
+	for rd.w-rd.r < n {
+		if rd.err != nil {
+			return rd.err
+		}
+		rd.makeRoom(n)
+		if err := rd.fill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until the next message is here as a whole and returns its type;
+// nothing is consumed, so that an interrupted wait can be resumed.
+func (rd *reader) await() (byte, error) {
+	if rd.r == rd.w {
+		rd.r, rd.w = 0, 0
+	}
+	if err := rd.need(1); err != nil {
+		return 0, err
+	}
+	typ := rd.buf[rd.r]
+	if strings.IndexByte(frontendTypes, typ) < 0 {
+		return typ, protocolError("invalid frontend message type %d", typ)
+	}
+	if err := rd.need(5); err != nil {
+		return typ, err
+	}
+	n := int(binary.BigEndian.Uint32(rd.buf[rd.r+1:]))
+	if n < 4 {
+		return typ, protocolError("invalid message length")
+	}
+	if n-4 > rd.limit {
+		return typ, &tooLargeError{n - 4, rd.limit}
+	}
+	return typ, rd.need(n + 1)
+}
+
+// frontendTypes are the types of messages that clients send.
+const frontendTypes = "BCDEFHPQSXcdfp"
 
 // makeRoom leaves free bytes behind w for a chunk of n bytes that begins at r.
 // Beyond a pooled buffer the size doubles with what has arrived.

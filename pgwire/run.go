@@ -151,7 +151,7 @@ func (c *conn) takeCopy(ctx context.Context, recv CopyReceiver) error {
 			return errGone
 		default:
 			return &fatalError{sqlerr.New(sqlerr.ProtocolViolation,
-				"unexpected message %T during COPY from stdin", msg)}
+				"unexpected message type 0x%02X during COPY from stdin", c.typ)}
 		}
 	}
 }

@@ -67,7 +67,8 @@ type Notification struct {
 //
 // A statement's errors go to the client as they are; when ctx has ended, the
 // wire puts the reason (cancel, timeout, shutdown) in place of the error, so a
-// session just returns ctx.Err() then.
+// session just returns ctx.Err() then. ctx ends with the call it was given to:
+// what a portal keeps running between calls needs a context of its own.
 type Session interface {
 	Parser
 	Transactor
@@ -122,7 +123,8 @@ type Transactor interface {
 	// without one. An error means that it was rolled back.
 	Sync(ctx context.Context) error
 	// Abort tells that a statement failed: an implicit transaction is rolled
-	// back, a block becomes failed. Portals of the transaction are closed.
+	// back, a block becomes failed. Portals of the transaction are closed. The
+	// error may have come from anywhere: the wire itself, Split, a failed Sync.
 	Abort(cause error)
 }
 
@@ -133,7 +135,8 @@ type Statement interface {
 	// Columns describe the result; nil for a statement that returns no rows and
 	// for COPY. The same as those of every portal made from it.
 	Columns() []Column
-	// Bind starts an execution. args holds one row with a column per parameter,
+	// Bind starts an execution; 25P02 in a failed transaction unless the statement
+	// ends it, 0A000 when a change of schema gave it other columns. args holds one row with a column per parameter,
 	// nil without parameters; Bind takes it over and releases it.
 	Bind(ctx context.Context, args *arrowbatch.Batch) (Portal, error)
 }

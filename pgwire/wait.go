@@ -22,13 +22,16 @@ func (c *conn) ring() {
 	_ = c.nc.SetReadDeadline(past) // fails on a closed socket only
 }
 
-// setDeadline makes the socket's read deadline what is due. mu is held.
+// setDeadline makes the socket's read deadline what is due: the past where wake
+// has something to do at once. mu is held.
 func (c *conn) setDeadline() {
-	if c.dying != nil {
+	switch {
+	case c.dying != nil,
+		c.waiting && c.draining,
+		c.copying != nil && c.copying.Err() != nil,
+		c.waiting && c.resting && len(c.queue) > 0 && c.sess.TxStatus() == TxIdle:
 		c.ring()
-		return
-	}
-	if c.armed || !c.until.IsZero() {
+	case c.armed || !c.until.IsZero():
 		c.armed = !c.until.IsZero()
 		_ = c.nc.SetReadDeadline(c.until)
 	}
@@ -49,14 +52,17 @@ func (c *conn) wake() error {
 	err := c.wanted()
 	var due []Notification
 	if err == nil {
-		due = c.takeNotifications()
+		if c.waiting && c.resting {
+			due = c.takeNotifications(c.sess.TxStatus())
+		}
 		c.setDeadline()
 	}
 	c.mu.Unlock()
-	if err != nil {
+	if err != nil || len(due) == 0 {
 		return err
 	}
-	return c.sendNotifications(due)
+	c.sendNotifications(due)
+	return c.beforeRead()
 }
 
 // wanted is what ends the present read. mu is held.
@@ -83,19 +89,13 @@ func (c *conn) beginWait() error {
 		return nil // start-up has a deadline of its own
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.waiting = c.copying == nil
-	var due []Notification
 	if c.resting {
-		due = c.takeNotifications()
 		c.idleLimit()
 	}
-	if c.waiting && c.draining {
-		c.ring()
-	} else {
-		c.setDeadline()
-	}
-	c.mu.Unlock()
-	return c.sendNotifications(due)
+	c.setDeadline()
+	return nil
 }
 
 // idleLimit sets the deadline of an idle session. mu is held.
@@ -120,9 +120,9 @@ func (c *conn) endWait() {
 	}
 }
 
-// takeNotifications empties the queue if the session is idle. mu is held.
-func (c *conn) takeNotifications() []Notification {
-	if len(c.queue) == 0 || !c.waiting || !c.resting || c.sess.TxStatus() != TxIdle {
+// takeNotifications empties the queue unless a transaction is open. mu is held.
+func (c *conn) takeNotifications(status TxStatus) []Notification {
+	if len(c.queue) == 0 || status != TxIdle {
 		return nil
 	}
 	due := c.queue
@@ -130,14 +130,10 @@ func (c *conn) takeNotifications() []Notification {
 	return due
 }
 
-func (c *conn) sendNotifications(due []Notification) error {
-	if len(due) == 0 {
-		return nil
-	}
+func (c *conn) sendNotifications(due []Notification) {
 	for _, n := range due {
 		c.out.send(&pgproto3.NotificationResponse{PID: n.PID, Channel: clean(n.Channel), Payload: clean(n.Payload)})
 	}
-	return c.beforeRead()
 }
 
 // Notify implements Client.
