@@ -47,7 +47,7 @@ func (x exchange) Ask(m pgproto3.BackendMessage, authType uint32) (pgproto3.Fron
 	case *pgproto3.PasswordMessage, *pgproto3.SASLInitialResponse, *pgproto3.SASLResponse, *pgproto3.GSSResponse:
 		return msg, nil
 	}
-	return nil, protocolError("expected password response, got %T", msg)
+	return nil, protocolError("expected password response, got message type %d", x.c.typ)
 }
 
 func (x exchange) Tell(m pgproto3.BackendMessage) error {
