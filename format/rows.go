@@ -235,3 +235,11 @@ func clearBits(b arrowbatch.Bitmap, lo, hi int) arrowbatch.Bitmap {
 	}
 	return b
 }
+
+// Nulls returns a column of n NULLs.
+func Nulls(t types.Type, n int) *arrowbatch.Vec {
+	c := newNode(t)
+	c.bind(arrowbatch.NewVec(t.Shape(), 0))
+	c.finish(n)
+	return c.v
+}
