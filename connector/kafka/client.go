@@ -164,7 +164,6 @@ type reply struct{ protocol.Message }
 type layout struct {
 	leaders    map[int32]int32 // partition → broker; without those that have none
 	partitions int             // there are, with or without a leader
-	controller int32
 }
 
 // metadata asks for the topic's partitions. A topic that the broker does not know
@@ -182,7 +181,7 @@ func (cl *client) metadata(ctx context.Context) (*layout, error) {
 		if err := codeError(t.ErrorCode); err != nil {
 			return nil, err
 		}
-		l := &layout{leaders: map[int32]int32{}, partitions: len(t.Partitions), controller: m.ControllerID}
+		l := &layout{leaders: map[int32]int32{}, partitions: len(t.Partitions)}
 		for _, p := range t.Partitions {
 			if p.LeaderID >= 0 {
 				l.leaders[p.PartitionIndex] = p.LeaderID
@@ -191,6 +190,16 @@ func (cl *client) metadata(ctx context.Context) (*layout, error) {
 		return l, nil
 	}
 	return nil, kafkago.UnknownTopicOrPartition
+}
+
+// controller returns the broker that creates topics.
+func (cl *client) controller(ctx context.Context) (int32, error) {
+	// An empty list asks for no topic; none at all for every topic.
+	res, err := cl.send(ctx, anyBroker, &metadata.Request{TopicNames: []string{}}, 0)
+	if err != nil {
+		return 0, err
+	}
+	return res.(*metadata.Response).ControllerID, nil
 }
 
 // missing is the error for a topic that does not exist, with the nearest name

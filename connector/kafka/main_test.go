@@ -40,7 +40,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-func client2(t testing.TB, brokers string, opts ...kgo.Opt) *kgo.Client {
+func kgoClient(t testing.TB, brokers string, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(strings.Split(brokers, ",")...),
 		kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
@@ -51,8 +51,8 @@ func client2(t testing.TB, brokers string, opts ...kgo.Opt) *kgo.Client {
 	return c
 }
 
-// produce writes values to partition p of topic "t".
-func produce(t testing.TB, c *kgo.Client, p int32, values ...string) {
+// produceTo writes values to partition p of topic "t".
+func produceTo(t testing.TB, c *kgo.Client, p int32, values ...string) {
 	t.Helper()
 	var rs []*kgo.Record
 	for _, v := range values {

@@ -19,7 +19,9 @@ import (
 func Factory() connector.Factory {
 	return connector.Factory{
 		Source:      newSource,
+		Sink:        newSink,
 		CheckSource: checkSource,
+		CheckSink:   checkSink,
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 func TestReadAndBounds(t *testing.T) {
 	_, addr := cluster(t, 2)
-	kc := client2(t, addr)
-	produce(t, kc, 0, ids(0, 10)...)
-	produce(t, kc, 1, ids(100, 105)...)
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(0, 10)...)
+	produceTo(t, kc, 1, ids(100, 105)...)
 	s := open(t, idSpec(addr))
 	splits, err := s.Splits(testContext(t))
 	if err != nil || len(splits) != 2 || splits[0].ID != "0" || splits[1].ID != "1" {
@@ -34,7 +34,7 @@ func TestReadAndBounds(t *testing.T) {
 	if _, _, err := r.Read(testContext(t), ""); !errors.Is(err, connector.ErrIdle) {
 		t.Fatal(err)
 	}
-	produce(t, kc, 0, ids(10, 12)...)
+	produceTo(t, kc, 0, ids(10, 12)...)
 	if got, _, _ := readTo(t, r, "12"); !equal(got, 10, 11) {
 		t.Fatal(got)
 	}
