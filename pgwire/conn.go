@@ -40,6 +40,7 @@ type conn struct {
 	typ     byte      // of the message in work
 	skip    bool      // an error in the extended protocol: skip to Sync
 	resting bool      // ReadyForQuery was the last that we said
+	status  TxStatus  // in that ReadyForQuery
 	since   time.Time // when the statement that is timed began; zero: none
 
 	mu       sync.Mutex
@@ -162,10 +163,10 @@ func (c *conn) receive() (msg pgproto3.FrontendMessage, err error) {
 // ready ends an exchange. A server that shuts down ends the session here.
 func (c *conn) ready() error {
 	c.since = time.Time{}
-	status := c.sess.TxStatus()
+	c.status = c.sess.TxStatus() // outside mu: the session may have locks of its own
 	c.mu.Lock()
 	draining, dying := c.draining, c.dying
-	due := c.takeNotifications(status)
+	due := c.takeNotifications()
 	c.mu.Unlock()
 	if dying != nil {
 		return dying
@@ -174,7 +175,7 @@ func (c *conn) ready() error {
 		return errShutdown()
 	}
 	c.sendNotifications(due)
-	c.out.send(&pgproto3.ReadyForQuery{TxStatus: byte(status)})
+	c.out.send(&pgproto3.ReadyForQuery{TxStatus: byte(c.status)})
 	c.resting = true
 	return c.out.flush()
 }

@@ -139,7 +139,7 @@ func TestCancelAndTerminateByPID(t *testing.T) {
 func TestTerminateBlockedWriter(t *testing.T) {
 	s, _, addr := startServer(t, Options{})
 	f := connect(t, addr)
-	f.send(t, "Query ROWS 100000000") // and read nothing
+	f.send(t, "Query ROWS 100000000")  // and read nothing
 	time.Sleep(100 * time.Millisecond) // until the socket is full
 	s.Terminate(f.pid)
 	waitFor(t, "end of the session", func() bool { return s.Sessions() == 0 })

@@ -97,13 +97,13 @@ func kindOf(t types.Type, code int16) cellKind {
 	return cellText
 }
 
-// appendRows appends the rows from to to-1 of b. On an error dst ends with the
-// last whole row.
-func (e *rowEncoder) appendRows(dst []byte, b *arrowbatch.Batch, from, to int) ([]byte, error) {
+// appendRows is a rowAppender of DataRow messages.
+func (e *rowEncoder) appendRows(dst []byte, b *arrowbatch.Batch, from int) ([]byte, int, error) {
 	if len(b.Cols) != len(e.cells) {
-		return dst, sqlerr.Internal("batch has %d columns, the result %d", len(b.Cols), len(e.cells))
+		return dst, from, sqlerr.Internal("batch has %d columns, the result %d", len(b.Cols), len(e.cells))
 	}
-	for row := from; row < to; row++ {
+	row := from
+	for ; row < b.Len && len(dst) < flushBytes; row++ {
 		start := len(dst)
 		dst = append(dst, 'D', 0, 0, 0, 0, byte(len(e.cells)>>8), byte(len(e.cells)))
 		for k := range e.cells {
@@ -119,11 +119,11 @@ func (e *rowEncoder) appendRows(dst []byte, b *arrowbatch.Batch, from, to int) (
 		}
 		n := len(dst) - start - 1
 		if n > maxEncoded {
-			return dst[:start], rowTooLong(n)
+			return dst[:start], row, rowTooLong(n)
 		}
 		binary.BigEndian.PutUint32(dst[start+1:], uint32(n))
 	}
-	return dst, nil
+	return dst, row, nil
 }
 
 func (e *rowEncoder) appendCell(dst []byte, c *cellEncoder, v *arrowbatch.Vec, row int) []byte {
@@ -152,20 +152,22 @@ func rowTooLong(n int) error {
 	return sqlerr.New(sqlerr.ProgramLimitExceeded, "row of %d bytes exceeds the limit of %d bytes", n, maxEncoded)
 }
 
-// appendCopyData appends a CopyData message for each row of the one column.
-func appendCopyData(dst []byte, b *arrowbatch.Batch, from, to int) ([]byte, error) {
+// appendCopyData is a rowAppender of CopyData messages, one for each row of the
+// one column.
+func appendCopyData(dst []byte, b *arrowbatch.Batch, from int) ([]byte, int, error) {
 	if len(b.Cols) != 1 || b.Cols[0].Layout != arrowbatch.Bytes {
-		return dst, sqlerr.Internal("COPY TO STDOUT returned something else than bytes")
+		return dst, from, sqlerr.Internal("COPY TO STDOUT returned something else than bytes")
 	}
 	v := b.Cols[0]
-	for row := from; row < to; row++ {
+	row := from
+	for ; row < b.Len && len(dst) < flushBytes; row++ {
 		data := v.Data[v.Off[row]:v.Off[row+1]]
 		if len(data) > maxEncoded-4 {
-			return dst, rowTooLong(len(data))
+			return dst, row, rowTooLong(len(data))
 		}
 		dst = append(dst, 'd')
 		dst = binary.BigEndian.AppendUint32(dst, uint32(len(data)+4))
 		dst = append(dst, data...)
 	}
-	return dst, nil
+	return dst, row, nil
 }

@@ -220,7 +220,11 @@ func (c *conn) execute(m *pgproto3.Execute) (source, error) {
 	}
 	ctx := c.begin()
 	defer c.end()
-	return src, reason(ctx, c.executePortal(ctx, p, int(m.MaxRows)))
+	if err := c.executePortal(ctx, p, int(m.MaxRows)); err != nil {
+		c.sess.Names().DropPortal(m.Portal) // a held one does not end with the transaction
+		return src, reason(ctx, err)
+	}
+	return src, nil
 }
 
 func (c *conn) executePortal(ctx context.Context, p *NamedPortal, maxRows int) error {

@@ -61,7 +61,8 @@ var fuzzSeeds = []string{
 	"Startup user=u|Parse name=s oids=23,0 SELECT $1, $2|Describe S s|Bind portal=p stmt=s pf=1,0 rf=1 x'00000001' 'a'|" +
 		"Describe P p|Execute max=1 p|Close P p|Close S s|Flush|Sync",
 	"Startup user=u|Query COPY 2 FROM STDIN|CopyData a|CopyFail no|Query COPY 1 FROM STDIN|CopyDone|Query BEGIN",
-	"Startup version=3.9 user=u _pq_.x=y|FunctionCall|Query FAIL 42601 3 'x'|Query DECLARE c NO CURSOR FOR ROWS 3|Describe P c",
+	"Startup version=3.9 user=u _pq_.x=y|FunctionCall|Query FAIL 42601 3 'x'|" +
+		"Query DECLARE c NO CURSOR FOR ROWS 3|Describe P c",
 }
 
 func FuzzConnection(f *testing.F) {

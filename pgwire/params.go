@@ -1,7 +1,7 @@
 package pgwire
 
 import (
-	"strconv"
+	"fmt"
 
 	"github.com/jackc/pgproto3/v2"
 
@@ -40,14 +40,18 @@ func decodeParams(ts []types.Type, m *pgproto3.Bind, env *types.Env) (*arrowbatc
 		b.Cols = append(b.Cols, v)
 		if err := decodeParam(t, vals[i], codeAt(codes, i), v, env); err != nil {
 			b.Release()
-			which := "unnamed portal"
-			if portal != "" {
-				which = "portal " + strconv.Quote(portal)
-			}
-			return nil, sqlerr.From(err).WithWhere("%s parameter $%d", which, i+1)
+			return nil, sqlerr.From(err).WithWhere("%s", paramContext(portal, i+1))
 		}
 	}
 	return b, nil
+}
+
+// paramContext words where an error was, as PostgreSQL does.
+func paramContext(portal string, n int) string {
+	if portal == "" {
+		return fmt.Sprintf("unnamed portal parameter $%d", n)
+	}
+	return fmt.Sprintf("portal %q parameter $%d", portal, n)
 }
 
 func decodeParam(t types.Type, val []byte, code int16, v *arrowbatch.Vec, env *types.Env) error {

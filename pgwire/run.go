@@ -28,8 +28,11 @@ func (c *conn) runPortal(ctx context.Context, p *NamedPortal, maxRows int) (sent
 // pump moves the rows of a portal into messages. It waits for the client where
 // the client is slow: nothing is kept but one buffer.
 func (c *conn) pump(ctx context.Context, p Portal, live bool, maxRows int,
-	appendRows func(dst []byte, b *arrowbatch.Batch, from, to int) ([]byte, error),
+	appendRows rowAppender,
 ) (sent int64, done bool, err error) {
+	if live && c.out.flush() != nil { // what describes the rows goes ahead of them
+		return 0, false, errGone
+	}
 	for {
 		left := 0
 		if maxRows > 0 {
@@ -59,17 +62,16 @@ func (c *conn) pump(ctx context.Context, p Portal, live bool, maxRows int,
 	}
 }
 
-// rowsPerCheck is how many rows are encoded between looks at the buffer's size.
-const rowsPerCheck = 128
+// rowAppender appends messages of the rows of b, beginning with from, until dst
+// has flushBytes, and returns the first row that is left. On an error dst ends
+// with the last whole message.
+type rowAppender func(dst []byte, b *arrowbatch.Batch, from int) (_ []byte, next int, err error)
 
-func (c *conn) sendRows(b *arrowbatch.Batch, live bool,
-	appendRows func(dst []byte, b *arrowbatch.Batch, from, to int) ([]byte, error),
-) error {
-	for from := 0; from < b.Len; from += rowsPerCheck {
+func (c *conn) sendRows(b *arrowbatch.Batch, live bool, appendRows rowAppender) error {
+	for next := 0; next < b.Len; {
 		c.out.room()
-		buf, err := appendRows(c.out.buf, b, from, min(from+rowsPerCheck, b.Len))
-		c.out.buf = buf // whole messages only
-		if err != nil {
+		var err error
+		if c.out.buf, next, err = appendRows(c.out.buf, b, next); err != nil {
 			return err
 		}
 		if c.out.flushFull() != nil {
@@ -116,14 +118,14 @@ func (c *conn) copyIn(ctx context.Context, p Portal, f *CopyFormat) (sent int64,
 	if err := c.takeCopy(ctx, recv); err != nil {
 		return 0, false, err
 	}
-	return c.pump(ctx, p, false, 0, func(dst []byte, _ *arrowbatch.Batch, _, _ int) ([]byte, error) {
-		return dst, sqlerr.Internal("COPY FROM STDIN returned rows")
+	return c.pump(ctx, p, false, 0, func(dst []byte, _ *arrowbatch.Batch, _ int) ([]byte, int, error) {
+		return dst, 0, sqlerr.Internal("COPY FROM STDIN returned rows")
 	})
 }
 
 func (c *conn) takeCopy(ctx context.Context, recv CopyReceiver) error {
 	c.setCopying(ctx)
-	defer c.setCopying(nil)
+	defer c.setCopied()
 	unhook := context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -160,4 +162,10 @@ func (c *conn) setCopying(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.copying = ctx
+}
+
+func (c *conn) setCopied() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.copying = nil
 }

@@ -281,7 +281,8 @@ func (s *Server) Sessions() int {
 
 // Shutdown stops accepting and ends the sessions with 57P01: idle ones at once,
 // others after their statement, all when ctx ends. It returns when all
-// connections are gone; ctx's error when it had to cut statements short.
+// connections are gone; ctx's error when it had to cut statements short. A
+// statement that does not heed its context is left behind, with an error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -308,6 +309,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, c := range open {
 		c.terminate(errShutdown())
 	}
-	<-gone
-	return context.Cause(ctx)
+	late, stop := s.clock.After(2 * killGrace)
+	defer stop()
+	select {
+	case <-gone:
+		return context.Cause(ctx)
+	case <-late:
+		return fmt.Errorf("%d sessions did not end: %w", s.Sessions(), context.Cause(ctx))
+	}
 }

@@ -29,7 +29,7 @@ func (c *conn) setDeadline() {
 	case c.dying != nil,
 		c.waiting && c.draining,
 		c.copying != nil && c.copying.Err() != nil,
-		c.waiting && c.resting && len(c.queue) > 0 && c.sess.TxStatus() == TxIdle:
+		c.waiting && c.resting && len(c.queue) > 0 && c.status == TxIdle:
 		c.ring()
 	case c.armed || !c.until.IsZero():
 		c.armed = !c.until.IsZero()
@@ -53,7 +53,7 @@ func (c *conn) wake() error {
 	var due []Notification
 	if err == nil {
 		if c.waiting && c.resting {
-			due = c.takeNotifications(c.sess.TxStatus())
+			due = c.takeNotifications()
 		}
 		c.setDeadline()
 	}
@@ -101,7 +101,7 @@ func (c *conn) beginWait() error {
 // idleLimit sets the deadline of an idle session. mu is held.
 func (c *conn) idleLimit() {
 	d, err := c.limits.IdleSession, fatal(idleSessionTimeout, "terminating connection due to idle-session timeout")
-	if c.sess.TxStatus() != TxIdle {
+	if c.status != TxIdle {
 		d, err = c.limits.IdleInTransaction,
 			fatal(sqlerr.IdleInTransaction, "terminating connection due to idle-in-transaction timeout")
 	}
@@ -121,8 +121,8 @@ func (c *conn) endWait() {
 }
 
 // takeNotifications empties the queue unless a transaction is open. mu is held.
-func (c *conn) takeNotifications(status TxStatus) []Notification {
-	if len(c.queue) == 0 || status != TxIdle {
+func (c *conn) takeNotifications() []Notification {
+	if len(c.queue) == 0 || c.status != TxIdle {
 		return nil
 	}
 	due := c.queue
