@@ -231,7 +231,9 @@ func (b *Bridge) selectEnds() bool {
 		return t.Text == ")" || t.Text == ";"
 	case Ident:
 		switch t.Text {
-		case "from", "where", "group", "having", "window", "union", "intersect", "except", "order", "limit",
+		case "window": // window(…) is a call
+			return !b.IsPunct(1, "(")
+		case "from", "where", "group", "having", "union", "intersect", "except", "order", "limit",
 			"offset", "fetch", "for", "into":
 			return true
 		}

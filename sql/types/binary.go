@@ -29,9 +29,15 @@ func AppendBinary(dst []byte, t Type, v *arrowbatch.Vec, i int) []byte {
 	case OID, Regclass, Regtype, Regproc, Regnamespace:
 		return be.AppendUint32(dst, uint32(v.I64[i]))
 	case Float4:
-		return be.AppendUint32(dst, math.Float32bits(v.F32[i]))
+		if f := v.F32[i]; f == f {
+			return be.AppendUint32(dst, math.Float32bits(f))
+		}
+		return be.AppendUint32(dst, math.Float32bits(float32(nan)))
 	case Float8:
-		return be.AppendUint64(dst, math.Float64bits(v.F64[i]))
+		if f := v.F64[i]; f == f {
+			return be.AppendUint64(dst, math.Float64bits(f))
+		}
+		return be.AppendUint64(dst, math.Float64bits(nan))
 	case Numeric:
 		return v.Dec[i].AppendBinary(dst)
 	case Date:

@@ -139,8 +139,8 @@ func (l *literal) timeOnly() parseFault {
 	if l.have&hasClock != hasClock {
 		return faultFormat
 	}
-	// A zone's name has an offset only on a date.
-	if l.zone != nil && l.have&hasDate != hasDate || l.zone != nil && l.have&hasDST != 0 {
+	// The name of a zone that changes its clock means nothing without a date.
+	if l.zone != nil && (l.have&hasDST != 0 || l.abbrev == "" && l.have&hasDate != hasDate && !fixedZone(l.zone)) {
 		return faultFormat
 	}
 	return faultNone

@@ -74,7 +74,7 @@ func (l *literal) date(s string) (fieldMask, parseFault) {
 // single decides what one number is from what is there already.
 func (l *literal) single(s string, have fieldMask) (fieldMask, parseFault) {
 	val, rest, f := number(s)
-	if f != faultNone && (f != faultFormat || rest == "" || rest[0] != '.') {
+	if f != faultNone {
 		return 0, f
 	}
 	if rest != "" {
@@ -187,10 +187,14 @@ func (l *literal) word(i int, full bool) (m fieldMask, skip bool, f parseFault) 
 	w := dateWords[cutToken(s)]
 	if z, ok := zoneWords[s]; ok {
 		if z.zone != "" {
+			l.abbrev = s
 			m, f = l.namedZone(z.zone)
 			return m, false, f
 		}
 		w = dateWord{wordZone, z.off}
+	}
+	if !full && (w.kind == wordMonth || w.kind == wordDow) {
+		return 0, false, faultFormat
 	}
 	switch w.kind {
 	case wordIgnored:
@@ -219,9 +223,6 @@ func (l *literal) word(i int, full bool) (m fieldMask, skip bool, f parseFault) 
 		l.off += w.val
 		m = hasZone
 	case wordUnit:
-		if l.label != NoUnit {
-			return 0, false, faultFormat
-		}
 		l.label = Unit(w.val)
 	case wordISOTime:
 		f = l.isoTimeWord(i, full)
@@ -257,11 +258,12 @@ func (l *literal) reserved(val int, full bool) (fieldMask, parseFault) {
 			return 0, faultFormat
 		}
 		l.res = val
-		return hasDate | hasClock | hasZone, faultNone
+		return hasReserved, faultNone
 	}
-	if !l.env.HasNow {
+	if !l.env.HasNow || !full && val != resNow {
 		return 0, faultFormat
 	}
+	l.res = -1
 	loc := l.env.zone()
 	days, us := SplitTime(ToLocal(l.env.Now, loc))
 	m := fieldMask(hasDate)
@@ -272,6 +274,9 @@ func (l *literal) reserved(val int, full bool) (fieldMask, parseFault) {
 		l.min, us = int(us/MicrosPerMinute), us%MicrosPerMinute
 		l.sec, l.frac = int(us/MicrosPerSecond), int(us%MicrosPerSecond)
 		m |= hasClock | hasZone
+		if !full {
+			return hasClock, faultNone
+		}
 	case resYesterday:
 		days--
 	case resTomorrow:
@@ -349,6 +354,9 @@ func (l *literal) settleZone() parseFault {
 	}
 	if local, ok := l.local(); ok {
 		l.off = localOffset(local, l.zone)
+		if l.abbrev != "" {
+			l.off = abbrevOffset(l.abbrev, local-int64(l.off)*MicrosPerSecond, l.zone, l.off)
+		}
 	}
 	return faultNone
 }

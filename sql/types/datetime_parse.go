@@ -1,6 +1,7 @@
 package types
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,7 @@ const (
 	hasDow
 	hasAMPM
 	hasADBC
+	hasReserved
 
 	hasDate  = hasYear | hasMonth | hasDay
 	hasClock = hasHour | hasMinute | hasSecond
@@ -81,6 +83,7 @@ type literal struct {
 	textMonth      bool
 	julian         bool
 	badZone        string
+	abbrev         string // the abbreviation that zone comes from
 }
 
 func newLiteral(s string, env *Env, buf []literalField) (*literal, parseFault) {
@@ -130,13 +133,10 @@ func (l *literal) dateTime() parseFault {
 			return f
 		}
 	}
-	if l.res >= 0 {
-		return faultNone
-	}
 	if f := l.validDate(); f != faultNone {
 		return f
 	}
-	if f := l.applyMeridian(); f != faultNone {
+	if f := l.applyMeridian(); f != faultNone || l.res >= 0 {
 		return f
 	}
 	if l.have&hasDate != hasDate {
@@ -163,18 +163,20 @@ func (l *literal) field(i int, full bool) parseFault {
 	case dateField:
 		m, f = l.dateField(i, full)
 	case timeField:
-		if l.label != NoUnit && l.label != unitTime {
-			return faultFormat
+		if full {
+			if l.label != NoUnit && l.label != unitTime {
+				return faultFormat
+			}
+			l.label = NoUnit
 		}
-		l.label = NoUnit
-		if m, f = l.clock(fd.text); f == faultNone && l.clockOverflows() {
+		if m, f = l.clock(fd.text); f == faultNone && full && l.clockOverflows() {
 			return faultField
 		}
 	case zoneField:
 		l.off, f = parseOffset(fd.text)
 		m = hasZone
 	case numberField:
-		m, f = l.numberField(fd.text, full)
+		m, f = l.numberField(i, full)
 	default:
 		var skip bool
 		if m, skip, f = l.word(i, full); skip {
@@ -191,6 +193,12 @@ func (l *literal) field(i int, full bool) parseFault {
 // or a run-together time with an offset.
 func (l *literal) dateField(i int, full bool) (fieldMask, parseFault) {
 	s := l.fields[i].text
+	if !full {
+		if l.dateLeads(i, true) {
+			return l.date(s)
+		}
+		l.label = NoUnit
+	}
 	if l.label == Julian {
 		val, rest, f := number(s)
 		if f != faultNone {
@@ -202,9 +210,6 @@ func (l *literal) dateField(i int, full bool) (fieldMask, parseFault) {
 		return hasDate | hasClock | hasZone, f
 	}
 	if full && l.label == NoUnit && l.have&(hasMonth|hasDay) != hasMonth|hasDay {
-		return l.date(s)
-	}
-	if !full && l.label == NoUnit && l.have == 0 && len(l.fields) >= 2 && l.dateLeads(i) {
 		return l.date(s)
 	}
 	if !isDigit(s[0]) && l.label == NoUnit {
@@ -232,16 +237,11 @@ func (l *literal) dateField(i int, full bool) (fieldMask, parseFault) {
 }
 
 // dateLeads tells whether, in a time of day, the first field is a date: when the
-// next one is not one too.
-func (l *literal) dateLeads(i int) bool {
-	if i != 0 {
-		return false
-	}
-	switch l.fields[1].kind {
-	case dateField, timeField, numberField, stringField:
-		return true
-	}
-	return false
+// last one is a zone's name, or, for one with separators, a clock follows.
+func (l *literal) dateLeads(i int, separators bool) bool {
+	n := len(l.fields)
+	return i == 0 && n >= 2 &&
+		(l.fields[n-1].kind == dateField || separators && l.fields[1].kind == timeField)
 }
 
 // namedZone takes a time zone by its name.
@@ -257,11 +257,16 @@ func (l *literal) namedZone(s string) (fieldMask, parseFault) {
 
 // clock reads h:m, h:m:s, with a fraction; m:s.f without hours.
 func (l *literal) clock(s string) (fieldMask, parseFault) {
-	h, rest, f := number(s)
-	if f != faultNone || rest == "" || rest[0] != ':' {
-		return 0, max(f, faultFormat)
+	at := strings.IndexByte(s, ':')
+	if at <= 0 {
+		return 0, faultFormat
 	}
-	m, rest, f := number(rest[1:])
+	hours, err := strconv.ParseInt(s[:at], 10, 64)
+	if err != nil {
+		return 0, faultField
+	}
+	h := int(min(hours, math.MaxInt32))
+	m, rest, f := number(s[at+1:])
 	if f == faultFormat && (rest == "" || rest[0] == ':' || rest[0] == '.') {
 		m, f = 0, faultNone // strtol reads nothing as 0
 	}
@@ -291,7 +296,7 @@ func (l *literal) clock(s string) (fieldMask, parseFault) {
 	default:
 		return 0, faultFormat
 	}
-	if m > 59 || sec > 60 {
+	if m > 59 || sec > 60 || h == math.MaxInt32 {
 		return 0, faultField
 	}
 	l.hour, l.min, l.sec, l.frac = h, m, sec, frac
@@ -313,7 +318,7 @@ func parseOffset(s string) (off int, f parseFault) {
 		return 0, faultFormat
 	}
 	h, rest, f := number(s[1:])
-	if f == faultField {
+	if f == faultField || f == faultFormat && len(rest) > 1 && rest[0] == '-' && isDigit(rest[1]) {
 		return 0, faultOffset
 	}
 	m, sec := 0, 0
@@ -344,16 +349,19 @@ func parseOffset(s string) (off int, f parseFault) {
 }
 
 // numberField reads a field of digits, perhaps with a point.
-func (l *literal) numberField(s string, full bool) (fieldMask, parseFault) {
+func (l *literal) numberField(i int, full bool) (fieldMask, parseFault) {
+	s := l.fields[i].text
 	if l.label != NoUnit {
 		return l.labelled(s, full)
 	}
 	point := strings.IndexByte(s, '.')
 	switch {
-	case point >= 0 && l.have&hasDate == 0 && full:
+	case point >= 0 && (full && l.have&hasDate == 0 || !full && l.dateLeads(i, false)):
 		return l.date(s)
 	case point > 2:
 		return l.runTogether(s, l.timeHave(full))
+	case !full && point >= 0:
+		return 0, faultFormat
 	case !full && len(s) > 4:
 		return l.runTogether(s, l.timeHave(full))
 	case len(s) >= 6 && (l.have&hasDate == 0 || l.have&hasClock == 0):

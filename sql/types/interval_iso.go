@@ -135,8 +135,11 @@ func (r *isoSpan) datePart(unit byte, val int64, frac float64, width int, seen b
 		return unit == 0, faultNone
 	}
 	val, frac, f = r.number()
-	if f != faultNone || !addTo32(&r.months, val) || !r.fracDays(frac, 30) {
-		return false, max(f, fit(f == faultNone))
+	if f != faultNone {
+		return false, f
+	}
+	if !addTo32(&r.months, val) || !r.fracDays(frac, 30) {
+		return false, faultField
 	}
 	if done, ok := r.endOrT(); done || ok {
 		return done, faultNone

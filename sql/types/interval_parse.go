@@ -160,7 +160,7 @@ func (p *span) fields(fields []literalField) parseFault {
 			switch w := cutToken(fd.text); {
 			case w == "@":
 			case w == "ago":
-				ago = true
+				ago, unit, known = true, NoUnit, true
 			default:
 				u, ok := unitWords[w]
 				if !ok {

@@ -3,6 +3,7 @@ package types
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -33,19 +34,6 @@ func ParseInt(t Type, s string) (int64, error) {
 	if in == "" {
 		return 0, badSyntax(t, s)
 	}
-	var x uint64
-	over := false
-	for i := 0; i < len(in); i++ {
-		d := uint64(in[i] - '0')
-		if d > 9 {
-			return 0, badSyntax(t, s)
-		}
-		if x > (math.MaxUint64-9)/10 {
-			over = true
-			continue
-		}
-		x = x*10 + d
-	}
 	limit := uint64(1) << 63
 	switch t.ID {
 	case Int2:
@@ -53,11 +41,23 @@ func ParseInt(t Type, s string) (int64, error) {
 	case Int4:
 		limit = 1 << 31
 	}
-	if over || x > limit || x == limit && !neg {
-		return 0, outOfRange(t, s)
+	var x uint64
+	for i := 0; i < len(in); i++ {
+		d := uint64(in[i] - '0')
+		if d > 9 {
+			return 0, badSyntax(t, s)
+		}
+		// Too long a number is reported before what is wrong behind it.
+		if x > (limit-d)/10 {
+			return 0, outOfRange(t, s)
+		}
+		x = x*10 + d
 	}
 	if neg {
 		return -int64(x), nil
+	}
+	if x == limit {
+		return 0, outOfRange(t, s)
 	}
 	return int64(x), nil
 }
@@ -102,6 +102,9 @@ func ParseBool(s string) (bool, error) {
 	return false, badSyntax(TBool, s)
 }
 
+// nan is the NaN that every value without one becomes: C's.
+var nan = math.Float64frombits(0x7ff8000000000000)
+
 // ParseFloat reads a float of t (real or double precision).
 func ParseFloat(t Type, s string) (float64, error) {
 	in := trimSpace(s)
@@ -115,10 +118,13 @@ func ParseFloat(t Type, s string) (float64, error) {
 		if e == nil || e.Err != strconv.ErrRange {
 			return parseOddFloat(t, s, in, size)
 		}
-		return 0, floatRange(t, in)
+		return 0, floatRange(t, s, in)
 	}
 	if f == 0 && !zeroText(in) {
-		return 0, floatRange(t, in)
+		return 0, floatRange(t, s, in)
+	}
+	if f != f {
+		return nan, nil
 	}
 	for i := 0; i < len(in); i++ {
 		if in[i] == '_' {
@@ -128,19 +134,24 @@ func ParseFloat(t Type, s string) (float64, error) {
 	return f, nil
 }
 
-func floatRange(t Type, s string) error {
-	return sqlerr.New(sqlerr.NumericValueOutOfRange, `"%s" is out of range for type %s`, s, ioName(t))
+// floatRange names the number, and for real the whole text.
+func floatRange(t Type, s, number string) error {
+	if t.ID == Float4 {
+		number = s
+	}
+	return sqlerr.New(sqlerr.NumericValueOutOfRange, `"%s" is out of range for type %s`, number, ioName(t))
 }
 
 // parseOddFloat reads what C accepts and Go does not: a signed NaN and
-// hexadecimal digits without an exponent.
+// hexadecimal digits without an exponent. For other text it makes the error: a
+// number out of range is reported before what is wrong behind it.
 func parseOddFloat(t Type, s, in string, size int) (float64, error) {
 	w := in
 	if w != "" && (w[0] == '-' || w[0] == '+') {
 		w = w[1:]
 	}
 	if len(w) == 3 && w[0]|0x20 == 'n' && w[1]|0x20 == 'a' && w[2]|0x20 == 'n' {
-		return math.NaN(), nil
+		return nan, nil
 	}
 	if len(w) > 2 && w[0] == '0' && w[1]|0x20 == 'x' {
 		for i := 2; i < len(w); i++ {
@@ -151,8 +162,41 @@ func parseOddFloat(t Type, s, in string, size int) (float64, error) {
 		if f, err := strconv.ParseFloat(in+"p0", size); err == nil {
 			return f, nil
 		}
+		return 0, badSyntax(t, s)
+	}
+	number := floatPrefix(in)
+	if f, err := strconv.ParseFloat(number, size); number != "" && (err != nil || f == 0 && !zeroText(number)) {
+		return 0, floatRange(t, s, number)
 	}
 	return 0, badSyntax(t, s)
+}
+
+// floatPrefix returns the decimal number that s begins with.
+func floatPrefix(s string) string {
+	i := 0
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		i++
+	}
+	digits := 0
+	for ; i < len(s) && (isDigit(s[i]) || s[i] == '.' && !strings.Contains(s[:i], ".")); i++ {
+		if s[i] != '.' {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return ""
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '-' || s[j] == '+') {
+			j++
+		}
+		for j < len(s) && isDigit(s[j]) {
+			j++
+			i = j
+		}
+	}
+	return s[:i]
 }
 
 // zeroText tells whether the digits of a float before its exponent are all 0.
@@ -166,38 +210,4 @@ func zeroText(s string) bool {
 		}
 	}
 	return true
-}
-
-// AppendFloat appends f as PostgreSQL prints float8 (size 64) or float4 (32).
-func AppendFloat(dst []byte, f float64, size int, env *Env) []byte {
-	switch {
-	case f != f:
-		return append(dst, "NaN"...)
-	case f > math.MaxFloat64:
-		return append(dst, "Infinity"...)
-	case f < -math.MaxFloat64:
-		return append(dst, "-Infinity"...)
-	}
-	if env != nil && env.RoundFloats {
-		n := 15
-		if size == 32 {
-			n = 6
-		}
-		return strconv.AppendFloat(dst, f, 'g', max(n+env.ExtraFloatDigits, 1), size)
-	}
-	a, limit := math.Abs(f), 1e15
-	if size == 32 {
-		limit = 1e6
-	}
-	low := 1e-4
-	if size == 32 {
-		low = float64(float32(1e-4))
-	}
-	if a < limit && a >= low || a == 0 {
-		if i := int64(f); float64(i) == f && (i != 0 || !math.Signbit(f)) {
-			return strconv.AppendInt(dst, i, 10)
-		}
-		return strconv.AppendFloat(dst, f, 'f', -1, size)
-	}
-	return strconv.AppendFloat(dst, f, 'e', -1, size)
 }

@@ -40,9 +40,12 @@ func ParseString(t Type, s string, v *arrowbatch.Vec, env *Env) error {
 			v.AppendFloat64(f)
 		}
 	case Numeric:
-		d, err := decimal.Parse(s)
-		if err == nil && t.Mod > 0 {
-			d, err = d.Fits(int(t.Mod), int(t.Scale))
+		var d decimal.Decimal
+		var err error
+		if t.Mod > 0 {
+			d, err = decimal.ParseFit(s, int(t.Mod), int(t.Scale))
+		} else {
+			d, err = decimal.Parse(s)
 		}
 		if err != nil {
 			return err

@@ -1,11 +1,6 @@
 package types
 
-import (
-	"strings"
-	"sync"
-	"time"
-	_ "time/tzdata" // the binary runs where no tz database is installed
-)
+import "time"
 
 // OffsetAt returns the seconds east of UTC in loc (nil: UTC) at a moment given
 // in microseconds since the Unix epoch.
@@ -59,73 +54,4 @@ func localOffset(local int64, loc *time.Location) int {
 		return offBefore
 	}
 	return offAfter
-}
-
-// zoneIndex finds a zone's canonical name by its lower-case one.
-var zoneIndex = sync.OnceValue(func() map[string]string {
-	m := make(map[string]string, 640)
-	for _, n := range strings.Fields(zoneNames) {
-		m[lowerName(n)] = n
-	}
-	return m
-})
-
-// ZoneNames returns the names of all time zones.
-func ZoneNames() []string { return strings.Fields(zoneNames) }
-
-var zoneCache sync.Map // lower-case name → *time.Location
-
-// LoadZone returns the time zone of a name in any letter case: one of the tz
-// database's, or one of POSIX's like UTC+3 or EST5 (whose sign counts west).
-func LoadZone(name string) (*time.Location, bool) {
-	low := lowerName(name)
-	if loc, ok := zoneCache.Load(low); ok {
-		return loc.(*time.Location), true
-	}
-	canon, ok := zoneIndex()[low]
-	if !ok {
-		return posixZone(low)
-	}
-	loc, err := time.LoadLocation(canon)
-	if err != nil {
-		return nil, false
-	}
-	zoneCache.Store(low, loc)
-	return loc, true
-}
-
-// posixZone reads letters followed by a signed offset west of UTC.
-func posixZone(low string) (*time.Location, bool) {
-	i := 0
-	for i < len(low) && isAlpha(low[i]) {
-		i++
-	}
-	rest := low[i:]
-	if i < 3 || rest == "" {
-		return nil, false
-	}
-	sign := -1
-	if rest[0] == '-' || rest[0] == '+' {
-		if rest[0] == '-' {
-			sign = 1
-		}
-		rest = rest[1:]
-	}
-	off := 0
-	for unit := 3600; unit > 0; unit /= 60 {
-		n, tail, f := number(rest)
-		if f != faultNone || n > 167 || unit < 3600 && n > 59 {
-			return nil, false
-		}
-		off += n * unit
-		if rest = tail; rest == "" {
-			off *= sign
-			return time.FixedZone(strings.ToUpper(strings.Clone(low[:i])), off), true
-		}
-		if rest[0] != ':' {
-			return nil, false
-		}
-		rest = rest[1:]
-	}
-	return nil, false
 }
