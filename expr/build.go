@@ -85,8 +85,9 @@ func ConstInterval(iv arrowbatch.IntervalValue) Expr {
 	return &constant{typ: types.TInterval, v: v}
 }
 
-// ConstNumber is an unsigned number as written in SQL: integer, bigint or, with a
-// point, an exponent or too many digits, numeric.
+// ConstNumber is a number as written in SQL: integer, bigint or, with a point, an
+// exponent or too many digits, numeric. A minus before a literal belongs to it:
+// -2147483648 is an integer.
 func ConstNumber(text string) (Expr, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return ConstInt(i), nil
@@ -379,13 +380,12 @@ func SQLValueFunction(name string, precision int) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if precision >= 0 {
-		typ.Mod = int16(min(precision, 6)) + 1
-		if precision == 0 {
-			typ.Mod = 0
-			return truncSecond(e, typ)
-		}
-		typ.Mod--
+	switch {
+	case typ.ID == types.Date || precision < 0 || precision >= 6:
+	case precision == 0:
+		typ.Mod = -1
+	default:
+		typ.Mod = int16(precision)
 	}
 	return Cast(e, typ, Explicit)
 }

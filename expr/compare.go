@@ -44,7 +44,9 @@ func comparator(t types.Type) comparer {
 	case arrowbatch.Decimal:
 		return func(a *arrowbatch.Vec, i int, b *arrowbatch.Vec, j int) int { return a.Dec[i].Cmp(b.Dec[j]) }
 	case arrowbatch.Interval:
-		return func(a *arrowbatch.Vec, i int, b *arrowbatch.Vec, j int) int { return cmpInterval(a.Ivl[i], b.Ivl[j]) }
+		return func(a *arrowbatch.Vec, i int, b *arrowbatch.Vec, j int) int {
+			return types.CompareInterval(a.Ivl[i], b.Ivl[j])
+		}
 	case arrowbatch.UUID:
 		return func(a *arrowbatch.Vec, i int, b *arrowbatch.Vec, j int) int {
 			return bytes.Compare(a.U128[i][:], b.U128[j][:])
@@ -86,27 +88,6 @@ func cmpFloat[T float32 | float64](x, y T) int {
 		return 1
 	}
 	return 0
-}
-
-// intervalSpan is an interval as PostgreSQL compares it: a month has 30 days, a
-// day 24 hours. Days and the rest of a day, to stay within 64 bits.
-func intervalSpan(x arrowbatch.IntervalValue) (days, micros int64) {
-	days = int64(x.Months)*30 + int64(x.Days) + x.Micros/types.MicrosPerDay
-	micros = x.Micros % types.MicrosPerDay
-	if micros < 0 {
-		days--
-		micros += types.MicrosPerDay
-	}
-	return days, micros
-}
-
-func cmpInterval(x, y arrowbatch.IntervalValue) int {
-	dx, mx := intervalSpan(x)
-	dy, my := intervalSpan(y)
-	if c := cmp.Compare(dx, dy); c != 0 {
-		return c
-	}
-	return cmp.Compare(mx, my)
 }
 
 func listComparator(elem types.Type) comparer {

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 )
@@ -13,6 +14,8 @@ type Ctx struct {
 	// Now is what now() returns, in microseconds since the Unix epoch: the
 	// statement's start, or the epoch's time in a continuous query.
 	Now int64
+	// Clock is what clock_timestamp() reads; nil: it is now().
+	Clock clock.Clock
 	// Env holds the settings that text input and output depend on.
 	Env *types.Env
 	// Params are the statement's parameters, one row each.

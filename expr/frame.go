@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/expr/scalar"
 	"github.com/streamsql/streamsql/internal/decimal"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
@@ -20,6 +21,10 @@ type frame struct {
 	n    int
 	sel  []int32
 	cmp  comparer
+	// re, lk and reKey are the pattern last used.
+	re    *scalar.Regex
+	lk    *scalar.LikePattern
+	reKey patternKey
 	// tmp and buf are scratch for row functions.
 	tmp *arrowbatch.Vec
 	buf []byte

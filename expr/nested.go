@@ -89,6 +89,7 @@ func evalAll(es []Expr, ctx *Ctx, in *arrowbatch.Batch, sel []int32) (args []arg
 func RowCtor(names []string, fields ...Expr) (Expr, error) {
 	m := &makeStruct{fields: make([]Expr, len(fields)), typ: types.Type{ID: types.Struct}}
 	for i, e := range fields {
+		given := e
 		if e.Type().ID == types.Unknown {
 			c, err := Cast(e, types.TText, Implicit)
 			if err != nil {
@@ -96,6 +97,7 @@ func RowCtor(names []string, fields ...Expr) (Expr, error) {
 			}
 			e = c
 		}
+		m.given = append(m.given, given)
 		name := "f" + strconv.Itoa(i+1)
 		if names != nil {
 			name = names[i]
@@ -109,7 +111,10 @@ func RowCtor(names []string, fields ...Expr) (Expr, error) {
 // makeStruct is ROW(…).
 type makeStruct struct {
 	fields []Expr
-	typ    types.Type
+	// given are the fields before untyped literals became text; nil once the
+	// operands were exchanged.
+	given []Expr
+	typ   types.Type
 }
 
 func (m *makeStruct) Type() types.Type { return m.typ }
@@ -117,7 +122,7 @@ func (m *makeStruct) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbat
 	return spread(m, ctx, in, sel)
 }
 func (m *makeStruct) Children() []Expr           { return m.fields }
-func (m *makeStruct) WithChildren(k []Expr) Expr { return &makeStruct{k, m.typ} }
+func (m *makeStruct) WithChildren(k []Expr) Expr { return &makeStruct{fields: k, typ: m.typ} }
 func (m *makeStruct) shape() string              { return "row" }
 func (m *makeStruct) String() string             { return "ROW(" + joinExprs(m.fields) + ")" }
 
@@ -134,11 +139,15 @@ func (m *makeStruct) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 	return arg{out, one}
 }
 
-// RowFields returns the operands of a ROW(…), for row comparisons.
+// RowFields returns the operands of a ROW(…) as they were given, for row
+// comparisons: an untyped literal takes the type of its partner.
 func RowFields(e Expr) ([]Expr, bool) {
 	m, ok := e.(*makeStruct)
 	if !ok {
 		return nil, false
+	}
+	if m.given != nil {
+		return m.given, true
 	}
 	return m.fields, true
 }

@@ -1,9 +1,8 @@
 package expr
 
 import (
-	"regexp"
-
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/expr/scalar"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -12,7 +11,7 @@ type scratch struct {
 	caseVals []arg
 	frames   []*frame
 	sels     [][]int32
-	regexps  map[string]*regexp.Regexp
+	regexps  map[patternKey]*scalar.Regex
 	one      *arrowbatch.Batch
 }
 

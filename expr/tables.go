@@ -4,4 +4,9 @@ package expr
 func addAll(t *table) {
 	addArithmetic(t)
 	addComparisons(t)
+	addTimeOperators(t)
+	addText(t)
+	addPatterns(t)
+	addBinary(t)
+	addArrays(t)
 }

@@ -9,7 +9,4 @@ func jsonbConverter(types.Type) converter                      { return converte
 func (c *Ctx) lookupReg(t types.Type, s string) (int64, error) {
 	return 0, sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", s)
 }
-func (c *Ctx) nameOf(string, uint32) (string, bool)  { return "", false }
-func truncSecond(e Expr, t types.Type) (Expr, error) { return nil, nil }
-func appendIdent(d []byte, s string) []byte          { return append(d, s...) }
-func appendLiteral(d []byte, s string) []byte        { return append(d, s...) }
+func (c *Ctx) nameOf(string, uint32) (string, bool) { return "", false }
