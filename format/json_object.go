@@ -1,6 +1,11 @@
 package format
 
-import "strings"
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/streamsql/streamsql/sql/types"
+)
 
 // object finds the members that are wanted among those of a JSON object.
 type object struct {
@@ -10,6 +15,7 @@ type object struct {
 	// guesses[k] is how member k began in the last object. Objects of one source
 	// look alike: nearly always one comparison finds the member.
 	guesses []guess
+	rare    guess // of a member that is not remembered
 }
 
 type field struct {
@@ -17,13 +23,48 @@ type field struct {
 	node *node
 }
 
-// guess is the text from the end of the member before to the beginning of the
-// value: `,"price":`.
+// guess is how a member began: the text from the end of the member before to the
+// beginning of the value, as in `,"price":`.
 type guess struct {
 	text []byte
-	f    *field // nil: not wanted
+	// head is the text's first word, of the bytes in mask; tail is its last word
+	// where it is longer.
+	head, mask, tail uint64
+	f                *field // nil: not wanted
 	// inexact: the name differs from the field's in letter case.
 	inexact bool
+}
+
+// at tells whether the text stands at byte i and returns the place behind it.
+func (g *guess) at(b []byte, i int) (int, bool) {
+	n := len(g.text)
+	e := i + n
+	if i+8 > len(b) || e > len(b) {
+		return i, false // so near the end the slow way does no harm
+	}
+	if binary.LittleEndian.Uint64(b[i:])&g.mask != g.head {
+		return i, false
+	}
+	if n <= 8 {
+		return e, n > 0
+	}
+	if binary.LittleEndian.Uint64(b[e-8:e]) != g.tail {
+		return i, false
+	}
+	return e, n <= 16 || string(b[i+8:e-8]) == string(g.text[8:n-8])
+}
+
+// set makes the guess of a text; g's memory is used again.
+func (g *guess) set(text []byte) {
+	g.text = append(g.text[:0], text...)
+	var w [8]byte
+	copy(w[:], text)
+	g.head, g.mask, g.tail = binary.LittleEndian.Uint64(w[:]), ^uint64(0), 0
+	if n := len(text); n < 8 {
+		g.mask = 1<<(8*n) - 1
+	} else {
+		g.tail = binary.LittleEndian.Uint64(text[n-8:])
+	}
 }
 
 // What is remembered of a huge object is bounded.
@@ -45,32 +86,27 @@ func (o *object) init(names []string, nodes []*node) {
 		if l := strings.ToLower(name); l == name && o.folded[l] == nil {
 			o.folded[l] = f
 		}
-		if n := nodes[i]; n.kind == kindStruct {
-			n.obj = &object{}
-			kids := make([]string, len(n.kids))
-			for k, kf := range n.t.Fields {
-				kids[k] = kf.Name
-			}
-			n.obj.init(kids, n.kids)
-		} else {
-			n.initElems()
-		}
+		nodes[i].initObject()
 	}
 }
 
-// initElems readies the structs in an array.
-func (n *node) initElems() {
+// initObject readies a struct, or the structs in an array. An unused struct has
+// no fields that are wanted, but its members are skipped faster when guessed.
+func (n *node) initObject() {
 	for n.kind == kindList {
 		n = n.kids[0]
 	}
-	if n.kind != kindStruct {
+	if n.t.ID != types.Struct {
+		return
+	}
+	n.obj = &object{}
+	if n.kind == kindSkip {
 		return
 	}
 	names := make([]string, len(n.kids))
 	for k, f := range n.t.Fields {
 		names[k] = f.Name
 	}
-	n.obj = &object{}
 	n.obj.init(names, n.kids)
 }
 
@@ -85,26 +121,20 @@ func (o *object) find(key []byte) (f *field, inexact bool) {
 // of the fields' columns and returns the place behind the closing brace, or -1.
 func (d *jsonCodec) object(o *object, b []byte, i, row int) int {
 	for k := 0; ; k++ {
-		var g guess
+		var g *guess
+		ok := false
 		if k < len(o.guesses) {
-			p := &o.guesses[k]
-			if e := i + len(p.text); e <= len(b) && string(b[i:e]) == string(p.text) {
-				i, g = e, *p
-			} else if i, g = d.member(o, b, i, k); i < 0 {
-				return -1
-			}
-		} else if i, g = d.member(o, b, i, k); i < 0 {
-			return -1
+			g = &o.guesses[k]
+			i, ok = g.at(b, i)
 		}
-		if g.text == nil { // no member: the closing brace
-			return i
+		if !ok {
+			if i, g = d.member(o, b, i, k); g == nil {
+				return i // the closing brace, or -1
+			}
 		}
 		f := g.f
-		if f != nil && g.inexact && f.node.v.N > row {
-			f = nil // the member of the very name was there
-		}
 		switch {
-		case f == nil:
+		case f == nil || g.inexact && f.node.v.N > row: // the member of the very name was there
 			i = d.skip(b, i, 0)
 		case f.node.kind == kindSkip:
 			i = d.pass(f.node, b, i, row)
@@ -138,56 +168,58 @@ func (d *jsonCodec) pass(n *node, b []byte, i, row int) int {
 	if i < len(b) && b[i] == 'n' {
 		n.seen = 0
 	}
+	if i < len(b) && b[i] == '{' && n.obj != nil {
+		return d.object(n.obj, b, i+1, row)
+	}
 	return d.skip(b, i, 0)
 }
 
 // member reads the separator, name and colon of member k at byte i, and
-// remembers them. It returns the place of the value, or behind the closing brace
-// with an empty guess, or -1.
-func (d *jsonCodec) member(o *object, b []byte, i, k int) (int, guess) {
+// remembers them. It returns the place of the value with what is known of the
+// member; behind the closing brace, and for a fault (-1), that is nil.
+func (d *jsonCodec) member(o *object, b []byte, i, k int) (int, *guess) {
 	start := i
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return d.cut(), guess{}
+		return d.cut(), nil
 	}
 	switch {
 	case b[i] == '}':
-		return i + 1, guess{}
+		return i + 1, nil
 	case k == 0:
 	case b[i] != ',':
-		return d.unexpected(b, i, `"," or "}"`), guess{}
+		return d.unexpected(b, i, `"," or "}"`), nil
 	default:
 		i = skipSpace(b, i+1)
 	}
 	if i >= len(b) || b[i] != '"' {
-		return d.unexpected(b, i, "string"), guess{}
+		return d.unexpected(b, i, "string"), nil
 	}
 	keyAt := i + 1
 	e, flags := scanString(b, keyAt)
 	if e < 0 {
-		return d.badString(flags), guess{}
+		return d.badString(flags), nil
 	}
 	key := b[keyAt:e]
 	if flags != 0 {
 		var ok bool
 		if key, ok = d.text(b, keyAt, e, flags); !ok {
-			return -1, guess{}
+			return -1, nil
 		}
 	}
 	i = skipSpace(b, e+1)
 	if i >= len(b) || b[i] != ':' {
-		return d.unexpected(b, i, `":"`), guess{}
+		return d.unexpected(b, i, `":"`), nil
 	}
 	i = skipSpace(b, i+1)
-	g := guess{text: b[start:i]}
-	g.f, g.inexact = o.find(key)
-	if k < maxGuesses && len(g.text) <= maxGuessText {
+	g := &o.rare
+	if k < maxGuesses && i-start <= maxGuessText {
 		for len(o.guesses) <= k {
 			o.guesses = append(o.guesses, guess{})
 		}
-		p := &o.guesses[k]
-		p.text = append(p.text[:0], g.text...)
-		p.f, p.inexact = g.f, g.inexact
+		g = &o.guesses[k]
+		g.set(b[start:i])
 	}
+	g.f, g.inexact = o.find(key)
 	return i, g
 }

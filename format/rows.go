@@ -206,8 +206,11 @@ func fillNull(v *arrowbatch.Vec, n int) {
 		v.U128 = zeros(v.U128, k)
 	case arrowbatch.Bytes, arrowbatch.List:
 		end := v.Off[old]
-		for range k {
-			v.Off = append(v.Off, end)
+		v.Off = zeros(v.Off, k)
+		if end != 0 {
+			for i := range v.Off[old+1:] {
+				v.Off[old+1+i] = end
+			}
 		}
 	}
 }

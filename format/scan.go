@@ -21,17 +21,27 @@ const (
 
 // specials returns a word whose lowest set bit is in the lane of the first byte
 // of w that is a quote, a backslash, a control character or not ASCII; 0: none.
+// A lane below what is subtracted borrows and gets its top bit; lanes above it may
+// get theirs by mistake.
 func specials(w uint64) uint64 {
-	q := w ^ lanes*'"'
-	s := w ^ lanes*'\\'
-	return ((q-lanes)&^q | (s-lanes)&^s | (w-lanes*0x20)&^w | w) & tops
+	return (((w ^ lanes*'"') - lanes) | ((w ^ lanes*'\\') - lanes) | (w - lanes*0x20) | w) & tops
 }
 
 // scanString returns the place of the quote that ends the string whose content
 // begins at i, or -1: the string is cut off, or has a control character.
 func scanString(b []byte, i int) (end int, flags strFlags) {
 	for i+8 <= len(b) {
-		m := specials(binary.LittleEndian.Uint64(b[i:]))
+		m := specials(binary.LittleEndian.Uint64(b[i : i+8]))
+		for m == 0 && i+24 <= len(b) {
+			m = specials(binary.LittleEndian.Uint64(b[i+8 : i+16]))
+			next := specials(binary.LittleEndian.Uint64(b[i+16 : i+24]))
+			if m != 0 {
+				i += 8
+				break
+			}
+			i += 16
+			m = next
+		}
 		if m == 0 {
 			i += 8
 			continue

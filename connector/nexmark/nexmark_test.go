@@ -352,11 +352,11 @@ func BenchmarkDecode(b *testing.B) {
 		only  Kind
 		cols  []connector.Column
 	}{
-		{"bid/flat", Flat, Bid, columnsOf(Bid)},
-		{"bid/flat/3of7", Flat, Bid, pruned(columnsOf(Bid), "auction", "price", "date_time")},
-		{"bid/combined", Combined, Bid, columnsOf(all)[:4]},
-		{"all/combined", Combined, all, columnsOf(all)[:4]},
-		{"all/combined/unused", Combined, all, pruned(columnsOf(all)[:4], "event_type")},
+		{"bid-flat", Flat, Bid, columnsOf(Bid)},
+		{"bid-flat-3of7", Flat, Bid, pruned(columnsOf(Bid), "auction", "price", "date_time")},
+		{"bid-combined", Combined, Bid, columnsOf(all)[:4]},
+		{"all-combined", Combined, all, columnsOf(all)[:4]},
+		{"all-unused", Combined, all, pruned(columnsOf(all)[:4], "event_type")},
 	} {
 		var text []byte
 		rows := 0
