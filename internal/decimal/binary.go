@@ -15,6 +15,9 @@ const (
 	wireNegInf = 0xF000
 )
 
+// infScale is what PostgreSQL sends as the scale of an infinity.
+const infScale = 32
+
 // AppendBinary appends d in PostgreSQL's binary format: the count of groups of
 // four digits, the weight of the first, the sign, the scale, the groups.
 func (d Decimal) AppendBinary(dst []byte) []byte {
@@ -22,9 +25,9 @@ func (d Decimal) AppendBinary(dst []byte) []byte {
 	case markNaN:
 		return appendHeader(dst, 0, 0, wireNaN, 0)
 	case markPos:
-		return appendHeader(dst, 0, 0, wirePosInf, 0)
+		return appendHeader(dst, 0, 0, wirePosInf, infScale)
 	case markNeg:
-		return appendHeader(dst, 0, 0, wireNegInf, 0)
+		return appendHeader(dst, 0, 0, wireNegInf, infScale)
 	}
 	neg, c := d.abs()
 	scale := d.mark()

@@ -133,15 +133,18 @@ func (d Decimal) Fits(precision, scale int) (Decimal, error) {
 		if c.isZero() || n <= precision {
 			return r, nil
 		}
-	} else if len := d.wholeDigits(); len <= precision-scale {
+	} else if d.wholeDigits() <= precision-scale {
 		return Decimal{}, err // within the column's bounds, past this type's
 	}
-	e := sqlerr.New(sqlerr.NumericValueOutOfRange, "numeric field overflow")
+	return Decimal{}, fieldOverflow(precision, scale)
+}
+
+func fieldOverflow(precision, scale int) error {
 	limit := "1"
 	if precision != scale {
 		limit = "10^" + strconv.Itoa(precision-scale)
 	}
-	return Decimal{}, e.WithDetail(
+	return sqlerr.New(sqlerr.NumericValueOutOfRange, "numeric field overflow").WithDetail(
 		"A field with precision %d, scale %d must round to an absolute value less than %s.", precision, scale, limit)
 }
 

@@ -9,10 +9,39 @@ import (
 // Parse reads a number as PostgreSQL's numeric input does: blanks around it, a
 // sign, digits with a point, an exponent, or NaN, Infinity and inf in any case.
 // 22P02 for what is no number, 22003 for one that is too long.
-func Parse(s string) (Decimal, error) { return parse(s) }
+func Parse(s string) (Decimal, error) {
+	m, err := parse(s)
+	if err != nil {
+		return Decimal{}, err
+	}
+	return m.decimal()
+}
 
 // ParseBytes is Parse for bytes; it keeps none of them.
-func ParseBytes(b []byte) (Decimal, error) { return parse(b) }
+func ParseBytes(b []byte) (Decimal, error) {
+	m, err := parse(b)
+	if err != nil {
+		return Decimal{}, err
+	}
+	return m.decimal()
+}
+
+// ParseFit reads a number for a numeric(precision, scale) column: as many digits
+// as there may be, rounded. See Parse and Fits for the errors.
+func ParseFit(s string, precision, scale int) (Decimal, error) {
+	m, err := parse(s)
+	if err != nil {
+		return Decimal{}, err
+	}
+	if m.special != Finite || m.dropped == 0 && m.frac >= 0 && m.frac <= MaxScale && m.c.fits() {
+		d, err := m.decimal()
+		if err != nil {
+			return d, err
+		}
+		return d.Fits(precision, scale)
+	}
+	return m.fit(precision, scale)
+}
 
 func invalid[S string | []byte](s S) error {
 	return sqlerr.New(sqlerr.InvalidTextRepresentation, `invalid input syntax for type numeric: "%s"`, string(s))
@@ -20,7 +49,7 @@ func invalid[S string | []byte](s S) error {
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-func parse[S string | []byte](s S) (Decimal, error) {
+func parse[S string | []byte](s S) (m mantissa, err error) {
 	i, n := 0, len(s)
 	for i < n && isSpace(s[i]) {
 		i++
@@ -28,15 +57,15 @@ func parse[S string | []byte](s S) (Decimal, error) {
 	for n > i && isSpace(s[n-1]) {
 		n--
 	}
-	neg, signed := false, false
+	signed := false
 	if i < n && (s[i] == '-' || s[i] == '+') {
-		neg, signed = s[i] == '-', true
+		m.neg, signed = s[i] == '-', true
 		i++
 	}
 	if i < n && s[i] != '.' && (s[i] < '0' || s[i] > '9') {
-		return parseSpecial(s, i, n, neg, signed)
+		m.special, err = parseSpecial(s, i, n, m.neg, signed)
+		return m, err
 	}
-	var m mantissa
 	i = scanDigits(s, i, n, &m)
 	if i < n && s[i] == '.' {
 		whole := m.seen
@@ -44,31 +73,37 @@ func parse[S string | []byte](s S) (Decimal, error) {
 		m.frac = m.seen - whole
 	}
 	if m.seen == 0 {
-		return Decimal{}, invalid(s)
+		return m, invalid(s)
 	}
 	if i < n && (s[i] == 'e' || s[i] == 'E') {
 		exp, j, ok := scanExponent(s, i+1, n)
 		if !ok {
-			return Decimal{}, invalid(s)
+			return m, invalid(s)
 		}
 		i = j
 		if exp > 1<<30 || exp < -1<<30 {
-			return Decimal{}, sqlerr.New(sqlerr.NumericValueOutOfRange, "value overflows numeric format")
+			return m, overflowsFormat()
 		}
 		m.frac -= exp
 	}
 	if i != n {
-		return Decimal{}, invalid(s)
+		return m, invalid(s)
 	}
-	return m.decimal(neg)
+	return m, nil
 }
 
-// mantissa gathers the digits of a number.
+func overflowsFormat() error {
+	return sqlerr.New(sqlerr.NumericValueOutOfRange, "value overflows numeric format")
+}
+
+// mantissa is a number as it was written.
 type mantissa struct {
-	c    u128
-	seen int // digits read, leading zeros included
-	frac int // digits after the point
-	over bool
+	c       u128 // the digits, at least 37 of them where there are more
+	seen    int  // digits read, leading zeros included
+	frac    int  // digits after the point
+	dropped int  // digits behind those of c
+	neg     bool
+	special Special
 }
 
 func scanDigits[S string | []byte](s S, i, n int, m *mantissa) int {
@@ -90,12 +125,12 @@ func scanDigits[S string | []byte](s S, i, n int, m *mantissa) int {
 		if d > 9 {
 			break
 		}
-		c, ok := m.c.mul(u128{0, 10})
-		c, carry := c.add(u128{0, uint64(d)})
-		if !ok || carry {
-			m.over = true
+		if m.c.less(pow10[37]) {
+			m.c, _ = m.c.mul(u128{0, 10})
+			m.c, _ = m.c.add(u128{0, uint64(d)})
+		} else {
+			m.dropped++
 		}
-		m.c = c
 		i++
 	}
 	m.seen += i - start
@@ -103,6 +138,9 @@ func scanDigits[S string | []byte](s S, i, n int, m *mantissa) int {
 }
 
 func scanExponent[S string | []byte](s S, i, n int) (exp, next int, ok bool) {
+	for i < n && isSpace(s[i]) { // as strtol does
+		i++
+	}
 	neg := false
 	if i < n && (s[i] == '-' || s[i] == '+') {
 		neg = s[i] == '-'
@@ -121,31 +159,73 @@ func scanExponent[S string | []byte](s S, i, n int) (exp, next int, ok bool) {
 	return exp, i, i > start
 }
 
-func (m *mantissa) decimal(neg bool) (Decimal, error) {
-	if m.over {
+// maxWhole is PostgreSQL's own bound: that many digits before the point.
+const maxWhole = 131072
+
+// decimal returns the number with every digit that was written.
+func (m *mantissa) decimal() (Decimal, error) {
+	switch m.special {
+	case SpecialNaN:
+		return NaN, nil
+	case SpecialInf:
+		return Inf, nil
+	case SpecialNegInf:
+		return NegInf, nil
+	}
+	if m.dropped > 0 {
 		return Decimal{}, tooLong()
 	}
 	if m.frac >= 0 {
-		return checked(neg, m.c, m.frac)
+		return checked(m.neg, m.c, m.frac)
 	}
 	if m.c.isZero() {
 		return Zero, nil
 	}
-	// PostgreSQL's own bound comes first: 131072 digits before the point.
-	if -m.frac > 131072 {
-		return Decimal{}, sqlerr.New(sqlerr.NumericValueOutOfRange, "value overflows numeric format")
+	if -m.frac > maxWhole {
+		return Decimal{}, overflowsFormat()
 	}
 	c, ok := upscale(m.c, -m.frac)
 	if !ok {
 		return Decimal{}, tooLong()
 	}
-	return checked(neg, c, 0)
+	return checked(m.neg, c, 0)
 }
 
-func parseSpecial[S string | []byte](s S, i, n int, neg, signed bool) (Decimal, error) {
+// fit returns the number rounded to scale. Digits that were dropped lie behind
+// the 37th: where they could matter the number is too long anyway.
+func (m *mantissa) fit(precision, scale int) (Decimal, error) {
+	have := m.frac - m.dropped
+	if m.c.digits()-have > maxWhole {
+		return Decimal{}, overflowsFormat()
+	}
+	// Bring the digits below the limits of a Decimal, cut; one digit behind the
+	// place to round to is enough to round by.
+	c, at := m.c, have
+	for at > MaxScale || !c.fits() && at > scale+1 {
+		if c.isZero() {
+			at = MaxScale
+			break
+		}
+		c, _ = c.div64(10)
+		at--
+	}
+	if at < 0 {
+		up, ok := upscale(c, -at)
+		if !ok {
+			return Decimal{}, fieldOverflow(precision, scale)
+		}
+		c, at = up, 0
+	}
+	if !c.fits() {
+		return Decimal{}, fieldOverflow(precision, scale)
+	}
+	return build(m.neg, c, at).Fits(precision, scale)
+}
+
+func parseSpecial[S string | []byte](s S, i, n int, neg, signed bool) (Special, error) {
 	var w [9]byte
 	if n-i > len(w) {
-		return Decimal{}, invalid(s)
+		return Finite, invalid(s)
 	}
 	for j := i; j < n; j++ {
 		w[j-i] = s[j] | 0x20
@@ -153,15 +233,15 @@ func parseSpecial[S string | []byte](s S, i, n int, neg, signed bool) (Decimal, 
 	switch string(w[:n-i]) {
 	case "nan":
 		if !signed {
-			return NaN, nil
+			return SpecialNaN, nil
 		}
 	case "infinity", "inf":
 		if neg {
-			return NegInf, nil
+			return SpecialNegInf, nil
 		}
-		return Inf, nil
+		return SpecialInf, nil
 	}
-	return Decimal{}, invalid(s)
+	return Finite, invalid(s)
 }
 
 // String returns d as PostgreSQL prints it.

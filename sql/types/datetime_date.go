@@ -31,8 +31,11 @@ func (l *literal) date(s string) (fieldMask, parseFault) {
 		// The byte behind a part goes, whatever it is.
 		s = s[min(i+1, len(s)):]
 	}
-	have := l.have
-	defer func() { l.have = have }() // the caller merges what is returned
+	// The caller merges what is returned, and a month's name in another field
+	// does not count here.
+	have, text := l.have, l.textMonth
+	l.textMonth = false
+	defer func() { l.have, l.textMonth = have, text }()
 	var got fieldMask
 	// A word is a month, whatever its place.
 	for i := range n {

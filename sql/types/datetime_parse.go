@@ -318,17 +318,17 @@ func parseOffset(s string) (off int, f parseFault) {
 		return 0, faultFormat
 	}
 	h, rest, f := number(s[1:])
-	if f == faultField || f == faultFormat && len(rest) > 1 && rest[0] == '-' && isDigit(rest[1]) {
+	if f == faultField || negative(f, rest) {
 		return 0, faultOffset
 	}
 	m, sec := 0, 0
 	switch {
 	case rest != "" && rest[0] == ':':
-		if m, rest, f = number(rest[1:]); f == faultField {
+		if m, rest, f = number(rest[1:]); f == faultField || negative(f, rest) {
 			return 0, faultOffset
 		}
 		if rest != "" && rest[0] == ':' {
-			if sec, rest, f = number(rest[1:]); f == faultField {
+			if sec, rest, f = number(rest[1:]); f == faultField || negative(f, rest) {
 				return 0, faultOffset
 			}
 		}
@@ -346,6 +346,11 @@ func parseOffset(s string) (off int, f parseFault) {
 		off = -off
 	}
 	return off, faultNone
+}
+
+// negative tells whether a number was not read because of its sign.
+func negative(f parseFault, rest string) bool {
+	return f == faultFormat && len(rest) > 1 && rest[0] == '-' && isDigit(rest[1])
 }
 
 // numberField reads a field of digits, perhaps with a point.

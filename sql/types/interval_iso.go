@@ -89,7 +89,7 @@ func (r *isoSpan) number() (val int64, frac float64, f parseFault) {
 	if err != nil {
 		return 0, 0, faultFormat
 	}
-	if x < math.MinInt32 || x > math.MaxInt32 {
+	if x < -1e15 || x > 1e15 {
 		return 0, 0, faultField
 	}
 	whole := math.Trunc(x)

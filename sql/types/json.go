@@ -1,6 +1,7 @@
 package types
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -379,9 +380,15 @@ func (r *jsonReader) number() error {
 		return r.invalidToken(start)
 	}
 	if r.canon {
-		var err error
-		r.out, err = appendJSONNumber(r.out, r.s[start:r.i])
-		return err
+		out, err := appendJSONNumber(r.out, r.s[start:r.i])
+		if err != nil {
+			// What is wrong behind the number is reported first.
+			if c := r.peek(); r.i < len(r.s) && strings.IndexByte(",:]}", c) < 0 {
+				return r.unexpected("Expected end of input")
+			}
+			return err
+		}
+		r.out = out
 	}
 	return nil
 }

@@ -23,11 +23,12 @@ type arrayReader struct {
 	all string // the whole literal, for messages
 	s   string // what is left
 	buf []byte
+	n   int // the elements that the bounds announce, -1 without bounds
 }
 
 // open reads the bounds and the opening brace.
 func (r *arrayReader) open() error {
-	r.s = skipSpace(r.all)
+	r.s, r.n = skipSpace(r.all), -1
 	if r.s != "" && r.s[0] == '[' {
 		end := strings.IndexByte(r.s, ']')
 		if end < 0 {
@@ -48,6 +49,7 @@ func (r *arrayReader) open() error {
 		if l != 1 {
 			return sqlerr.Unsupported("arrays with a lower bound other than 1 are not supported")
 		}
+		r.n = h - l + 1
 		r.s = skipSpace(r.s[end+1:])
 		if strings.HasPrefix(r.s, "[") {
 			return moreDimensions()
@@ -63,7 +65,7 @@ func (r *arrayReader) open() error {
 	if r.s == "" || r.s[0] != '{' {
 		return malformed("array", r.all, `Array value must start with "{" or dimension information.`)
 	}
-	r.s = r.s[1:]
+	r.all, r.s = r.s, r.s[1:]
 	return nil
 }
 
@@ -171,28 +173,33 @@ func readArray(t Type, s string, kid *arrowbatch.Vec, env *Env) error {
 	}
 	if rest := skipSpace(r.s); rest != "" && rest[0] == '}' {
 		r.s = rest[1:]
-		return r.close()
+		return r.close(s, 0)
 	}
-	for {
+	var bad error // of an element; an error of the whole goes before it
+	for n := 1; ; n++ {
 		text, null, last, err := r.next()
 		switch {
 		case err != nil:
 			return err
 		case null:
 			kid.AppendNull()
-		default:
-			if err := ParseText(elem, text, kid, env); err != nil {
-				return err
-			}
+		case bad == nil:
+			bad = ParseText(elem, text, kid, env)
 		}
 		if last {
-			return r.close()
+			if err := r.close(s, n); err != nil {
+				return err
+			}
+			return bad
 		}
 	}
 }
 
-// close checks that nothing follows.
-func (r *arrayReader) close() error {
+// close checks that there were as many elements as announced and nothing follows.
+func (r *arrayReader) close(all string, n int) error {
+	if r.n >= 0 && n != r.n && n > 0 {
+		return malformed("array", all, "Specified array dimensions do not match array contents.")
+	}
 	if skipSpace(r.s) != "" {
 		return malformed("array", r.all, "Junk after closing right brace.")
 	}

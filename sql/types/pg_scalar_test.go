@@ -91,6 +91,8 @@ func TestPGStrings(t *testing.T) {
 	o, r := newOracle(t), newRand(t)
 	const n = 800
 	compareInput(t, o, TText, generate(r, n, genText), nil)
+	compareInput(t, o, Type{ID: Varchar, Mod: 3}, generate(r, n, genText, "abc", "abc  ", "abcd", "éé é", "ab    x", "    "), nil)
+	compareInput(t, o, Type{ID: Bpchar, Mod: 3}, generate(r, n, genText, "abc", "abc  ", "abcd", "é", "", "a   "), nil)
 	compareInput(t, o, TName, generate(r, n, func(r *rand.Rand) string { return strings.Repeat(genText(r), 5) }), nil)
 	compareInput(t, o, TUUID, generate(r, n, func(r *rand.Rand) string {
 		s := fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
