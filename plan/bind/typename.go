@@ -97,52 +97,7 @@ func withMods(t types.Type, n *sql.TypeName) (types.Type, error) {
 		}
 		mods[i] = v
 	}
-	switch t.ID {
-	case types.Numeric:
-		return numericMods(t, mods)
-	case types.Varchar, types.Bpchar:
-		if len(mods) != 1 {
-			return t, sqlerr.New(sqlerr.InvalidParameterValue, "invalid type modifier")
-		}
-		if mods[0] < 1 {
-			return t, sqlerr.New(sqlerr.InvalidParameterValue, "length for type %s must be at least 1", t.PGName())
-		}
-		if mods[0] > 32767 {
-			return t, sqlerr.New(sqlerr.InvalidParameterValue, "length for type %s cannot exceed 32767", t.PGName())
-		}
-		t.Mod = int16(mods[0])
-	case types.Time, types.Timestamp, types.Timestamptz, types.Interval:
-		if len(mods) != 1 || mods[0] < 0 {
-			return t, sqlerr.New(sqlerr.InvalidParameterValue, "invalid type modifier")
-		}
-		if mods[0] == 0 {
-			return t, sqlerr.Unsupported("type %s(0) is not supported", t.PGName()).
-				WithHint("Use date_trunc('second', …).")
-		}
-		if mods[0] < 6 {
-			t.Mod = int16(mods[0])
-		}
-	default:
-		return t, sqlerr.New(sqlerr.SyntaxError, "type modifier is not allowed for type %q", t.PGName())
-	}
-	return t, nil
-}
-
-func numericMods(t types.Type, mods []int) (types.Type, error) {
-	if len(mods) > 2 {
-		return t, sqlerr.New(sqlerr.InvalidParameterValue, "invalid NUMERIC type modifier")
-	}
-	if mods[0] < 1 || mods[0] > 1000 {
-		return t, sqlerr.New(sqlerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and 1000", mods[0])
-	}
-	t.Mod = int16(mods[0])
-	if len(mods) == 2 {
-		if mods[1] < -1000 || mods[1] > 1000 {
-			return t, sqlerr.New(sqlerr.InvalidParameterValue, "NUMERIC scale %d must be between -1000 and 1000", mods[1])
-		}
-		t.Scale = int16(mods[1])
-	}
-	return t, nil
+	return types.WithMods(t, mods)
 }
 
 func intLit(e sql.Expr) (int, bool) {

@@ -19,8 +19,8 @@ func NewProject(in Node, list []expr.Expr, names []string) *Project {
 		if c, ok := plan.ColumnOf(e); ok {
 			src := in.Schema().Fields[c]
 			f[i].NotNull, f[i].Table, f[i].Attr = src.NotNull, src.Table, src.Attr
-		} else if _, ok := plan.ConstOf(e); ok {
-			f[i].NotNull = !plan.IsNullConst(e)
+		} else if v, ok := expr.AsConst(e); ok {
+			f[i].NotNull = !v.IsNull(0)
 		}
 	}
 	return &Project{base{[]Node{in}, plan.NewSchema(f...)}, list}
@@ -55,7 +55,7 @@ func Extend(in Node, list []expr.Expr, names []string) (Node, []int) {
 		}
 		at[i] = -1
 		for k := s.Len(); k < len(exprs); k++ {
-			if plan.SameExpr(exprs[k], e) {
+			if expr.Equal(exprs[k], e) {
 				at[i] = k
 			}
 		}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+const dayMicros = 86400_000_000
+
+// SpanOf returns an interval as microseconds, a day being 24 hours. ok is false
+// if it has months or is too long.
+func SpanOf(iv arrowbatch.IntervalValue) (us int64, ok bool) {
+	if iv.Months != 0 {
+		return 0, false
+	}
+	d := int64(iv.Days) * dayMicros
+	if iv.Micros > 0 && d > math.MaxInt64-iv.Micros || iv.Micros < 0 && d < math.MinInt64-iv.Micros {
+		return 0, false
+	}
+	return d + iv.Micros, true
+}
+
+// TimeShift recognises a time column plus or minus a constant interval without
+// days and months (a day may have 23 or 25 hours in the session's time zone), or
+// of a timestamp without time zone one without months. shift is what is added.
+func TimeShift(e expr.Expr) (col int, shift int64, ok bool) {
+	name, args, ok := expr.AsCall(e)
+	if !ok || len(args) != 2 || name != "+" && name != "-" {
+		return 0, 0, false
+	}
+	col, _, isCol := expr.AsColumn(args[0])
+	t := args[0].Type()
+	v, isConst := expr.AsConst(args[1])
+	if !isCol || !isConst || !t.IsTimestamp() || args[1].Type().ID != types.Interval || v.IsNull(0) {
+		return 0, 0, false
+	}
+	if t.ID == types.Timestamptz && v.Ivl[0].Days != 0 {
+		return 0, 0, false
+	}
+	if shift, ok = SpanOf(v.Ivl[0]); !ok {
+		return 0, 0, false
+	}
+	if name == "-" {
+		shift = -shift
+	}
+	return col, shift, true
+}
