@@ -152,8 +152,7 @@ func (r *generatedReader) Read(ctx context.Context, until Offset) (*arrowbatch.B
 	}
 	due := r.pace.due()
 	if due <= r.at {
-		r.pace.wait(ctx, r.at)
-		if err := ctx.Err(); err != nil {
+		if err := r.pace.wait(ctx, r.at); err != nil {
 			return nil, r.offset(), err
 		}
 		if due = r.pace.due(); due <= r.at {
@@ -204,15 +203,9 @@ func (p *pace) due() int64 {
 	return p.from + int64(n)
 }
 
-// wait returns when the row is due, after a short while, or when ctx is done.
-func (p *pace) wait(ctx context.Context, row int64) {
+// wait returns when the row is due or after a short while; see WaitIdle.
+func (p *pace) wait(ctx context.Context, row int64) error {
 	ns := float64(row+1-p.from) * float64(p.parts) / float64(p.rows) * 1e9
 	at := p.start.Add(time.Duration(min(ns, math.MaxInt64/2)))
-	d := min(max(at.Sub(p.clock.Now()), time.Microsecond), maxWait)
-	ch, stop := p.clock.After(d)
-	defer stop()
-	select {
-	case <-ch:
-	case <-ctx.Done():
-	}
+	return WaitIdle(ctx, p.clock, min(max(at.Sub(p.clock.Now()), time.Microsecond), maxWait))
 }

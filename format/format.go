@@ -60,6 +60,8 @@ var DefaultCSV = CSVOptions{Delimiter: ',', Quote: '"', Escape: '"', Header: tru
 type RecordError struct {
 	// Start and End are the record's bytes in the buffer given to Decode or Append.
 	Start, End int
+	// Before is where the record before it ends; between the two are separators.
+	Before int
 	// Column is the column at fault, "" where the record itself is malformed.
 	Column string
 	Err    *sqlerr.Error
@@ -146,7 +148,7 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 			d.undo()
 			// A record is never empty: a reader that skips bad ones moves on.
 			end = max(end, 1)
-			bad.Start += n
+			bad.Start, bad.Before = bad.Start+n, n
 			bad.End = n + min(bad.End, end)
 			return n + end, bad
 		}

@@ -1,0 +1,23 @@
+// Package file reads files as a source and writes them as a sink.
+//
+// Life of a source: a path names a file, a directory or a pattern. Its files are
+// read one after the other, in the order of their names or of their modification
+// times, each from its first record to its last; a directory or pattern is watched
+// for new files, a single file ends the source unless it is tailed. A file is
+// expected to be complete when its name appears: write it under another name
+// (.x, _x, x.tmp) and rename it.
+//
+// Life of a sink: each part writes the rows of an epoch to a hidden file of the
+// directory; Prepare syncs it; Commit gives it its name, part-<epoch>-<part>; Abort
+// removes what was not committed. Who lists the directory sees whole files only.
+//
+// Invariants:
+//
+//	L1  An offset names every file that has been read, with its size, and the place
+//	    in the one in work with a check of the bytes before it. A file that is not
+//	    what it was is an error, never a second reading or a gap.
+//	L2  A place in a file lies between two records.
+//	L3  Files that appear are read once, also when their names come before those of
+//	    files that have been read.
+//	L4  A sink never replaces a file and never leaves a part of a row.
+package file

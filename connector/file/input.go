@@ -1,0 +1,242 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/streamsql/streamsql/format"
+)
+
+// chunk is what is read from a file at once.
+const chunk = 256 << 10
+
+// input is an open file with the part of it that is in memory.
+type input struct {
+	path string
+	f    *os.File
+	// buf[lo:hi] has been read from the file and not decoded; buf[:lo] has been
+	// decoded, and holds at least checkBytes of it where there are as many.
+	buf    []byte
+	lo, hi int
+	at     int64 // place in the file of buf[lo]
+	head   []byte
+	eof    bool // the file has no more bytes, for now if it is tailed
+	tail   bool
+	begun  bool
+	max    int // bytes of a record
+}
+
+// state is where decode stopped.
+type state uint8
+
+const (
+	inFile    state = iota
+	atFileEnd       // every record is decoded
+	atBound         // nothing more for now
+)
+
+func (s *source) open(name string) (*input, error) {
+	path := s.at.file(name)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && s.many() {
+		return nil, removed(path)
+	}
+	if err != nil {
+		return nil, osError("open file", path, err)
+	}
+	return &input{path: path, f: f, buf: make([]byte, checkBytes+chunk), tail: s.opts.tail, max: s.opts.maxRecord}, nil
+}
+
+// resume opens the file in work at its place.
+func (s *source) resume(p *progress, dec *format.Decoder) (*input, error) {
+	in, err := s.open(p.File)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.seek(p, dec); err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// seek moves to the place, and lets the decoder see the file's beginning.
+func (in *input) seek(p *progress, dec *format.Decoder) error {
+	st, err := in.f.Stat()
+	if err != nil {
+		return osError("stat file", in.path, err)
+	}
+	if st.Size() < p.At {
+		return changed(in.path, "became shorter after a part of it had been read")
+	}
+	n, err := in.begin(dec)
+	if err != nil || p.At <= int64(n) {
+		p.At = int64(n)
+		return err
+	}
+	if _, err := dec.Begin(in.buf[:in.hi], in.eof && !in.tail, true); err != nil {
+		return err
+	}
+	// The beginning and what is before the place must be the same bytes.
+	keep := int(min(p.At, checkBytes))
+	in.head = make([]byte, keep)
+	if _, err := in.f.ReadAt(in.head, 0); err != nil {
+		return osError("read file", in.path, err)
+	}
+	if _, err := in.f.ReadAt(in.buf[:keep], p.At-int64(keep)); err != nil {
+		return osError("read file", in.path, err)
+	}
+	in.lo, in.hi, in.eof, in.at = keep, keep, false, p.At
+	if got := in.check(); p.Check != "" && got != p.Check {
+		return changed(in.path, "was replaced after a part of it had been read")
+	}
+	if _, err := in.f.Seek(p.At, io.SeekStart); err != nil {
+		return osError("seek in file", in.path, err)
+	}
+	return nil
+}
+
+// begin reads the file's beginning and returns where its records begin. A tailed
+// file may have no beginning yet: begun stays false.
+func (in *input) begin(dec *format.Decoder) (int, error) {
+	for {
+		if err := in.more(); err != nil {
+			return 0, err
+		}
+		n, err := dec.Begin(in.buf[in.lo:in.hi], in.eof && !in.tail, false)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case n >= 0:
+			in.begun = true
+			in.take(n)
+			return n, nil
+		case in.eof:
+			return 0, nil
+		case in.hi-in.lo > in.max:
+			return 0, &format.RecordError{Err: tooLong(in.max)}
+		}
+	}
+}
+
+// take moves the place n bytes on.
+func (in *input) take(n int) {
+	if want := checkBytes - len(in.head); want > 0 && in.at == int64(len(in.head)) {
+		in.head = append(in.head, in.buf[in.lo:in.lo+min(n, want)]...)
+	}
+	in.lo += n
+	in.at += int64(n)
+}
+
+// back moves the place n bytes back, as far as the last decode moved it on.
+func (in *input) back(n int) {
+	in.lo -= n
+	in.at -= int64(n)
+	in.head = in.head[:min(int64(len(in.head)), in.at)]
+}
+
+// more reads on; the undecoded part stays in the buffer.
+func (in *input) more() error {
+	keep := max(in.lo-checkBytes, 0)
+	if in.hi == len(in.buf) && keep > 0 {
+		copy(in.buf, in.buf[keep:in.hi])
+		in.lo, in.hi = in.lo-keep, in.hi-keep
+	}
+	if in.hi == len(in.buf) {
+		in.buf = append(in.buf, make([]byte, len(in.buf))...)
+	}
+	n, err := in.f.Read(in.buf[in.hi:])
+	in.hi += n
+	switch {
+	case errors.Is(err, io.EOF):
+		in.eof = true
+	case err != nil:
+		return osError("read file", in.path, err)
+	default:
+		in.eof = false
+	}
+	return nil
+}
+
+// decode decodes records up to the limit, a place in the file (-1: its end), or
+// until the decoder has rows rows, and returns the number of bytes decoded. A bad
+// record is a *format.RecordError, and decoded.
+func (in *input) decode(dec *format.Decoder, limit int64, rows int) (n int, at state, err error) {
+	if !in.begun {
+		if n, err = in.begin(dec); err != nil || !in.begun {
+			return n, atBound, err
+		}
+	}
+	end := in.hi
+	if limit >= 0 {
+		if in.at >= limit {
+			return n, atBound, nil
+		}
+		end = int(min(int64(end), int64(in.lo)+limit-in.at))
+	}
+	whole := in.eof && !in.tail
+	n, err = dec.Decode(in.buf[in.lo:end], whole, rows)
+	in.take(n)
+	switch {
+	case err != nil || n > 0 && dec.Len() == rows:
+		return n, inFile, err
+	case n > 0 && in.lo < end:
+		return n, inFile, nil
+	case whole && in.lo == in.hi:
+		return n, atFileEnd, nil
+	case limit >= 0 && in.at+int64(in.hi-in.lo) >= limit:
+		return n, atBound, nil // what is left before the bound is no whole record
+	case in.eof && in.tail:
+		in.eof = false // ask again, next time
+		return n, atBound, nil
+	case in.hi-in.lo > in.max:
+		return in.overlong(n)
+	}
+	return n, inFile, in.more()
+}
+
+// overlong skips a record that is too long, to the end of the line if that is in
+// the buffer.
+func (in *input) overlong(n int) (int, state, error) {
+	end := in.hi
+	if j := bytes.IndexByte(in.buf[in.lo:in.hi], '\n'); j >= 0 {
+		end = in.lo + j + 1
+	}
+	m := end - in.lo
+	in.take(m)
+	return n + m, inFile, &format.RecordError{Start: n, End: n + m, Err: tooLong(in.max)}
+}
+
+// last returns a copy of bytes from to to of the last n bytes decoded.
+func (in *input) last(n, from, to int) []byte {
+	if n > in.lo {
+		return nil
+	}
+	return bytes.Clone(in.buf[in.lo-n+from : in.lo-n+to])
+}
+
+// check returns the hash of what has been read.
+func (in *input) check() string {
+	return check(in.head, in.buf[max(in.lo-checkBytes, 0):in.lo])
+}
+
+// end returns the size of the file, all of which has been read.
+func (in *input) end() (int64, error) {
+	st, err := in.f.Stat()
+	if err != nil {
+		return 0, osError("stat file", in.path, err)
+	}
+	switch size := in.at + int64(in.hi-in.lo); {
+	case st.Size() < size:
+		return 0, changed(in.path, "became shorter while it was read")
+	case st.Size() > size:
+		return 0, changed(in.path, "grew while it was read")
+	}
+	return st.Size(), nil
+}
+
+func (in *input) close() { _ = in.f.Close() } // it was only read
