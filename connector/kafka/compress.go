@@ -15,13 +15,13 @@ import (
 // few MB on the wire, and a small one must not be able to fill the memory.
 const maxUnpacked = 128 << 20
 
-var errUnpacked = errors.New("it unpacks to more than 128 MB")
+var errUnpacked = errors.New("it unpacks to more bytes than are taken")
 
 // compressions are the names of the codecs by their number in a batch.
 var compressions = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
-// unpack appends the uncompressed records of h to dst.
-func unpack(dst []byte, h *batchHeader) ([]byte, error) {
+// unpack appends the uncompressed records of h to dst, at most limit bytes.
+func unpack(dst []byte, h *batchHeader, limit int) ([]byte, error) {
 	codec := compress.Compression(h.codec()).Codec()
 	if codec == nil {
 		return dst, sqlerr.Unsupported("record batch at offset %d has compression %d, which is not known",
@@ -29,14 +29,14 @@ func unpack(dst []byte, h *batchHeader) ([]byte, error) {
 	}
 	if h.codec() == int8(compress.Snappy) {
 		// Its decoder allocates what the block's header claims.
-		if n, ok := snappyLen(h.body); !ok {
+		if n, ok := snappyLen(h.body, uint64(limit)); !ok {
 			return dst, corrupt(h.base, "its snappy block is malformed")
-		} else if n > maxUnpacked {
+		} else if n > uint64(limit) {
 			return dst, tooLarge(h.base)
 		}
 	}
 	r := codec.NewReader(bytes.NewReader(h.body))
-	dst, err := readAll(dst, r, maxUnpacked)
+	dst, err := readAll(dst, r, limit)
 	if cerr := r.Close(); err == nil {
 		err = cerr
 	}
@@ -80,8 +80,9 @@ var xerial = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
 const xerialHeader = 16
 
-// snappyLen adds up the lengths that the blocks of b claim to unpack to.
-func snappyLen(b []byte) (total uint64, ok bool) {
+// snappyLen adds up the lengths that the blocks of b claim to unpack to, until
+// they pass the limit.
+func snappyLen(b []byte, limit uint64) (total uint64, ok bool) {
 	if !bytes.HasPrefix(b, xerial) {
 		n, w := binary.Uvarint(b)
 		return n, w > 0
@@ -98,10 +99,9 @@ func snappyLen(b []byte) (total uint64, ok bool) {
 			return 0, false
 		}
 		n, w := binary.Uvarint(b[:size])
-		if w <= 0 || n > maxUnpacked {
-			return n, w > 0
+		if total += n; w <= 0 || total > limit {
+			return total, w > 0
 		}
-		total += n
 		b = b[size:]
 	}
 	return total, true

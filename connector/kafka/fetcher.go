@@ -17,15 +17,18 @@ import (
 const (
 	// longPoll is how long a broker holds a fetch that it has nothing for. Records
 	// that come end it at once, so it costs no latency.
-	longPoll = 500 * time.Millisecond
+	longPoll = 250 * time.Millisecond
 	// shortPoll is the same while a partition with a full queue is left out: it
 	// must not have to wait for the others when its queue has been read.
 	shortPoll = 5 * time.Millisecond
+	// eager is the number of fetches after a partition was added that poll shortly:
+	// more will be added at once, and are not to wait for a long poll without them.
+	eager = 20
 	// missingGrace is how long a topic or partition may be unknown to the brokers
 	// before it counts as gone: a young one is not known to all of them yet.
 	missingGrace = 10 * time.Second
-	// maxPartBytes is the most that one fetch asks of a partition.
-	maxPartBytes = 4 << 20
+	// minPartBytes is the least that one fetch asks of a partition where there are
+	// many, unless the options say less.
 	minPartBytes = 64 << 10
 )
 
@@ -47,6 +50,7 @@ type fetcher struct {
 	layout *layout
 	loops  map[int32]bool // brokers with a running loop
 	queued int            // bytes in all queues
+	eager  int            // short polls to go
 	stale  chan struct{}  // asks for new metadata
 	gone   time.Time      // since when the topic is unknown; zero: it is known
 }
@@ -126,10 +130,11 @@ func (f *fetcher) subscribe(partition int32, offset int64) *subscription {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subs = append(f.subs, s)
+	f.eager = eager
 	// Fewer bytes a fetch where there are many partitions: the sum of the queues
 	// is bounded.
 	share := f.cfg.bufferBytes / int64(2*len(f.subs))
-	s.maxBytes = int32(min(max(share, minPartBytes), maxPartBytes))
+	s.maxBytes = int32(min(max(share, minPartBytes), f.cfg.partBytes))
 	if f.layout == nil {
 		f.askLayout()
 	} else if _, ok := f.layout.leaders[partition]; !ok {
@@ -380,6 +385,10 @@ func (f *fetcher) next(broker int32) (*fetchRequest, time.Duration) {
 		}
 		if len(req.parts) > 0 {
 			f.rotate()
+			if f.eager > 0 {
+				f.eager--
+				req.maxWait = shortPoll
+			}
 			return req, req.maxWait
 		}
 		f.work.Wait()

@@ -22,11 +22,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster starts an embedded broker with topic "t".
+// cluster starts an embedded broker with topic "t", unless partitions is 0.
 func cluster(t testing.TB, partitions int, opts ...kfake.Opt) (*kfake.Cluster, string) {
 	t.Helper()
-	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(int32(partitions), "t")},
-		opts...)...)
+	all := []kfake.Opt{kfake.NumBrokers(1)}
+	if partitions > 0 {
+		all = append(all, kfake.SeedTopics(int32(partitions), "t"))
+	}
+	c, err := kfake.NewCluster(append(all, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ type connection struct {
 // only with load: CREATE checks what is written, not what is there.
 func readConnection(o *connector.Options, load bool) (*connection, string) {
 	c := &connection{brokers: o.List("brokers")}
-	if len(c.brokers) == 0 {
-		o.Required("brokers")
+	if o.Required("brokers") != "" && len(c.brokers) == 0 {
+		o.Fault(`option "brokers" names no broker`)
 	}
 	for i, b := range c.brokers {
 		if _, _, err := net.SplitHostPort(b); err != nil {
@@ -104,7 +104,8 @@ type sourceConfig struct {
 	end            *position // nil: the source never ends
 	continueOnLoss bool
 	bufferBytes    int64
-	fetchBytes     int64
+	fetchBytes     int64 // of all partitions of a broker in one fetch
+	partBytes      int64 // of one partition in one fetch
 }
 
 func readSource(given map[string]string, load bool) (*sourceConfig, error) {
@@ -122,6 +123,7 @@ func readSource(given map[string]string, load bool) (*sourceConfig, error) {
 	c.continueOnLoss = o.Enum("on_data_loss", "fail", "fail", "continue") == "continue"
 	c.bufferBytes = sizeBetween(o, "buffer_memory", 64<<20, 1<<20, 16<<30)
 	c.fetchBytes = sizeBetween(o, "fetch_max_bytes", 32<<20, 1<<10, maxAnswer/2)
+	c.partBytes = sizeBetween(o, "fetch_partition_max_bytes", 4<<20, 1<<10, maxAnswer/2)
 	return c, o.Err()
 }
 

@@ -264,7 +264,7 @@ func (r *reader) nextBatch() (more bool, err error) {
 			continue
 		}
 		if h.codec() != noCompression {
-			if r.unpack, err = unpack(r.unpack[:0], &h); err != nil {
+			if r.unpack, err = unpack(r.unpack[:0], &h, maxUnpacked); err != nil {
 				return false, r.where(err)
 			}
 			recs = r.unpack

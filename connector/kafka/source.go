@@ -27,7 +27,7 @@ func Factory() connector.Factory {
 
 // startGrace is how long a topic may be unknown when a source starts: one just
 // created is not known to all brokers yet.
-const startGrace = 3 * time.Second
+const startGrace = time.Second
 
 // source reads one topic.
 type source struct {

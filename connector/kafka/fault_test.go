@@ -1,0 +1,302 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+func wantError(t *testing.T, err error, code sqlerr.Code, parts ...string) {
+	t.Helper()
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Code != code || !e.Permanent {
+		t.Fatalf("%v: want a permanent %s", err, code)
+	}
+	all := e.Error() + " | " + e.Detail + " | " + e.Hint
+	for _, p := range parts {
+		if !strings.Contains(all, p) {
+			t.Errorf("%q lacks %q", all, p)
+		}
+	}
+}
+
+func TestBadRecords(t *testing.T) {
+	_, addr := cluster(t, 1)
+	produceTo(t, kgoClient(t, addr), 0, `{"id":1}`, ``, `{"id":`, `{"id":2}`, `<null>`)
+	spec := idSpec(addr, "on_error", "skip")
+	got, next, err := readTo(t, openReader(t, open(t, spec), 0, ""), "5")
+	if err != nil || next != "5" || !equal(got, 1, 2) {
+		t.Fatal(got, next, err)
+	}
+	bad := spec.BadRows.(*badRows).rows
+	if len(bad) != 2 || bad[0].Offset != "1" || bad[1].Offset != "2" || bad[1].Split != "0" ||
+		string(bad[1].Bytes) != `{"id":` || bad[0].Micros == 0 || bad[0].Reason == "" {
+		t.Fatalf("%+v", bad)
+	}
+	got, next, err = readTo(t, openReader(t, open(t, idSpec(addr)), 0, ""), "5")
+	if next != "1" || !equal(got, 1) {
+		t.Fatal(got, next)
+	}
+	wantError(t, err, sqlerr.CodeOf(err), `offset 1`, `partition 0`, `topic "t"`, "on_error")
+}
+
+func TestOffsetOutOfRange(t *testing.T) {
+	c, addr := cluster(t, 1)
+	produceTo(t, kgoClient(t, addr), 0, ids(0, 10)...)
+	if err := c.DeleteRecords("t", 0, 4); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []connector.Offset{"2", "12"} {
+		_, _, err := readTo(t, openReader(t, open(t, idSpec(addr)), 0, from), "20")
+		wantError(t, err, sqlerr.ObjectNotInState, "offset "+string(from), "4 to 10", "on_data_loss")
+	}
+	spec := idSpec(addr, "on_data_loss", "continue")
+	got, next, err := readTo(t, openReader(t, open(t, spec), 0, "2"), "10")
+	if err != nil || next != "10" || !equal(got, 4, 5, 6, 7, 8, 9) {
+		t.Fatal(got, next, err)
+	}
+	if bad := spec.BadRows.(*badRows).rows; len(bad) != 1 || bad[0].Offset != "2" {
+		t.Fatalf("the loss is not told: %+v", bad)
+	}
+}
+
+func TestMissingTopic(t *testing.T) {
+	t.Parallel()
+	_, addr := cluster(t, 1, kfake.SeedTopics(1, "orders"))
+	spec := idSpec(addr)
+	spec.Options["topic"] = "order"
+	_, err := open(t, spec).Splits(testContext(t))
+	wantError(t, err, sqlerr.UndefinedObject, `topic "order" does not exist`, `"orders"`)
+	k := kvSpec(addr, formatPlain)
+	k.Options["topic"] = "order"
+	sk, err := Factory().Sink(testContext(t), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sk.Close()
+	_, err = sk.Open(testContext(t), 0)
+	wantError(t, err, sqlerr.UndefinedObject, `topic "order" does not exist`, `"orders"`)
+}
+
+// A topic that grows is noticed, and the new partitions are read from their start
+// though the source began at the latest records.
+func TestPartitionGrowth(t *testing.T) {
+	t.Parallel()
+	_, addr := cluster(t, 1)
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(0, 3)...)
+	s := open(t, idSpec(addr, "starting_offsets", "latest"))
+	if sp, err := s.Splits(testContext(t)); err != nil || len(sp) != 1 {
+		t.Fatal(sp, err)
+	}
+	r0 := openReader(t, s, 0, "")
+	if _, _, err := r0.Read(testContext(t), ""); err != connector.ErrIdle {
+		t.Fatal(err)
+	}
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	req.Topics = append(req.Topics, kmsg.CreatePartitionsRequestTopic{Topic: "t", Count: 2})
+	if res, err := req.RequestWith(testContext(t), kc); err != nil || res.Topics[0].ErrorCode != 0 {
+		t.Fatal(res, err)
+	}
+	fresh := kgoClient(t, addr)
+	produceTo(t, fresh, 1, ids(100, 102)...)
+	produceTo(t, fresh, 0, ids(3, 4)...)
+	if sp, err := s.Splits(testContext(t)); err != nil || len(sp) != 2 {
+		t.Fatal(sp, err)
+	}
+	if got, _, err := readTo(t, openReader(t, s, 1, ""), "2"); err != nil || !equal(got, 100, 101) {
+		t.Fatal(got, err)
+	}
+	if got, _, err := readTo(t, r0, "4"); err != nil || !equal(got, 3) {
+		t.Fatal(got, err)
+	}
+}
+
+// A topic deleted and made anew, shorter, is told; it is never read on silently.
+func TestRecreatedTopic(t *testing.T) {
+	c, addr := cluster(t, 3)
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(0, 30)...)
+	s := open(t, idSpec(addr))
+	r := openReader(t, s, 0, "")
+	if got, _, err := readTo(t, r, "30"); err != nil || len(got) != 30 {
+		t.Fatal(got, err)
+	}
+	if err := c.DeleteTopic("t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateTopic("t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	produceTo(t, kgoClient(t, addr), 0, ids(0, 5)...)
+	_, _, err := readTo(t, r, "31")
+	wantError(t, err, sqlerr.ObjectNotInState, "offset 30", "recreated")
+}
+
+func TestLeaderMoves(t *testing.T) {
+	c, addr := cluster(t, 2, kfake.NumBrokers(3))
+	kc := kgoClient(t, addr)
+	s := open(t, idSpec(addr))
+	r := openReader(t, s, 0, "")
+	w := openWriter(t, kvSpec(addr, formatUpsert))
+	for i := range 6 {
+		lo := 10 * i
+		if err := c.MoveTopicPartition("t", 0, int32(i%3)); err != nil {
+			t.Fatal(err)
+		}
+		produceTo(t, kc, 0, ids(lo, lo+10)...)
+		got, _, err := readTo(t, r, offsetText(int64(lo+10)))
+		if err != nil || len(got) != 10 || got[0] != int64(lo) {
+			t.Fatal(got, err)
+		}
+	}
+	if err := c.MoveTopicPartition("t", 1, (c.LeaderFor("t", 1)+1)%3); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, "+ k"+strconv.Itoa(i)+" 1")
+	}
+	write(t, w, 1, lines...)
+	if got := consume(t, addr, 80); len(got) != 80 {
+		t.Fatal(len(got))
+	}
+}
+
+// The broker stops and comes back with its data at the same address: readers
+// report and wait, writers as well, and nothing is lost.
+func TestBrokerRestart(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.Ports(port), kfake.DataDir(t.TempDir()), kfake.SyncWrites(),
+		kfake.SeedTopics(1, "t")}
+	c, err := kfake.NewCluster(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := c.ListenAddrs()[0]
+	var told, wtold reports
+	spec := idSpec(addr)
+	spec.Report = told.add
+	s := open(t, spec)
+	wspec := kvSpec(addr, formatUpsert)
+	wspec.Report = wtold.add
+	w := openWriter(t, wspec)
+	b := rows("+ a 1")
+	if err := w.Write(testContext(t), b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Prepare(testContext(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	r := openReader(t, s, 0, "1")
+	if _, _, err := r.Read(testContext(t), ""); err != connector.ErrIdle {
+		t.Fatal(err)
+	}
+	c.Close()
+	if err := w.Write(testContext(t), b); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := w.Prepare(short, 2); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	for err, n := told.last(); err == nil || n == 0; err, n = told.last() {
+		if _, _, rerr := r.Read(testContext(t), ""); rerr != connector.ErrIdle {
+			t.Fatal(rerr)
+		}
+	}
+	if c, err = kfake.NewCluster(opts...); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := w.Prepare(testContext(t), 2); err != nil {
+		t.Fatal(err)
+	}
+	spec.FormatOptions["on_error"] = "skip"
+	produceTo(t, kgoClient(t, addr), 0, ids(7, 8)...)
+	got, _, rerr := readTo(t, r, "3")
+	if rerr != nil || len(got) != 2 || got[1] != 7 {
+		t.Fatal(got, rerr)
+	}
+	for name, rep := range map[string]*reports{"source": &told, "sink": &wtold} {
+		for ctx := testContext(t); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if err, _ := rep.last(); err == nil {
+				break
+			}
+		}
+		if err, n := rep.last(); err != nil || n < 2 || n > 20 {
+			t.Errorf("%s: last report %v of %d", name, err, n)
+		}
+	}
+}
+
+// An address where nobody listens is waited for: nothing fails, nothing spins.
+func TestBrokerAway(t *testing.T) {
+	t.Parallel()
+	var told reports
+	spec := idSpec("127.0.0.1:1")
+	spec.Report = told.add
+	s := open(t, spec)
+	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
+	defer cancel()
+	if _, err := s.Splits(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if err, n := told.last(); err == nil || n != 1 || !strings.Contains(err.Error(), "refused") {
+		t.Fatal(err, n)
+	}
+	r := openReader(t, s, 0, "5")
+	if _, next, err := r.Read(testContext(t), ""); err != connector.ErrIdle || next != "5" {
+		t.Fatal(next, err)
+	}
+	r = openReader(t, s, 0, "")
+	if _, _, err := r.Read(testContext(t), ""); err != connector.ErrIdle {
+		t.Fatal(err)
+	}
+}
+
+// Compaction leaves gaps: they move the offset, also at the end of a bound.
+func TestCompactedGaps(t *testing.T) {
+	c, addr := cluster(t, 0)
+	if err := c.CreateTopic("t", 1, map[string]string{"cleanup.policy": "compact"}); err != nil {
+		t.Fatal(err)
+	}
+	w := openWriter(t, kvSpec(addr, formatUpsert))
+	write(t, w, 99, "+ first -1") // keeps the log's start
+	for i := range 12 {
+		write(t, w, connector.Epoch(i+1), "+ "+string(rune('a'+i%3))+" "+strconv.Itoa(i))
+	}
+	c.Compact()
+	spec := idSpec(addr)
+	spec.Columns[0].Name = "v"
+	s := open(t, spec)
+	until := latest(t, s, 0)
+	if until != "13" {
+		t.Fatal(until)
+	}
+	r := openReader(t, s, 0, "")
+	if got, next, err := readTo(t, r, "5"); err != nil || next != "5" || !equal(got, -1) {
+		t.Fatal(got, next, err)
+	}
+	if got, next, err := readTo(t, r, until); err != nil || next != until || len(got) < 3 || len(got) > 8 ||
+		!equal(got[len(got)-3:], 9, 10, 11) {
+		t.Fatal(got, next, err)
+	}
+}
