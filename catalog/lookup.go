@@ -14,8 +14,8 @@ type Lookup struct {
 }
 
 // NewLookup returns the look-ups of a session's view of the catalog.
-func NewLookup(snap *Snapshot, user string, functions []Function) *Lookup {
-	return &Lookup{snap: snap, user: user, procs: snap.sys.functions(functions)}
+func NewLookup(snap *Snapshot, user string, functions *FunctionSet) *Lookup {
+	return &Lookup{snap: snap, user: user, procs: functions.procs}
 }
 
 // OIDOf returns the oid of a name in one of the kinds "class", "type", "proc",

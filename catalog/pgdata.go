@@ -132,16 +132,23 @@ func (s *System) readProcs() error {
 // firstOwnProc is the first oid of functions that PostgreSQL does not have.
 const firstOwnProc = 12500
 
-// functions returns the functions that exist: those that types name and the
-// given ones, with PostgreSQL's oids and signatures where it has them.
-func (s *System) functions(known []Function) []pgProc {
+// FunctionSet is the functions that pg_proc shows, immutable.
+type FunctionSet struct{ procs []pgProc }
+
+// NewFunctionSet returns the functions that exist: those that types name and the
+// known ones, with PostgreSQL's oids and signatures where it has them.
+func NewFunctionSet(known []Function) *FunctionSet {
+	sys, err := loadSystem()
+	if err != nil {
+		return &FunctionSet{} // Open fails with the same error
+	}
 	kinds := make(map[string]byte, len(known))
 	for _, f := range known {
 		kinds[f.Name] = f.Kind
 	}
 	var out []pgProc
 	found := map[string]bool{}
-	for _, p := range s.procs {
+	for _, p := range sys.procs {
 		_, is := kinds[p.name]
 		if p.inOut || is {
 			out = append(out, p)
@@ -159,7 +166,7 @@ func (s *System) functions(known []Function) []pgProc {
 		out = append(out, pgProc{oid: uint32(firstOwnProc + i), name: name, kind: string(kinds[name]),
 			volatility: "s", ret: 2276}) // "any": the result depends on the arguments
 	}
-	return out
+	return &FunctionSet{out}
 }
 
 // typeByOID finds a built-in type.

@@ -226,7 +226,7 @@ func infoTablePrivileges(c *SystemContext, r *Rows) error {
 }
 
 func infoRoutines(c *SystemContext, r *Rows) error {
-	for _, p := range c.Catalog.sys.functions(c.Functions) {
+	for _, p := range c.Functions.procs {
 		v := Vals{"specific_catalog": c.Database, "specific_schema": SchemaPGCatalog,
 			"specific_name": p.name + "_" + itoa(int(p.oid)), "routine_catalog": c.Database,
 			"routine_schema": SchemaPGCatalog, "routine_name": p.name, "routine_body": "EXTERNAL",

@@ -26,7 +26,7 @@ func pgTypeRows(c *SystemContext, r *Rows) error {
 }
 
 func pgProcRows(c *SystemContext, r *Rows) error {
-	for _, p := range c.Catalog.sys.functions(c.Functions) {
+	for _, p := range c.Functions.procs {
 		v := Vals{"oid": p.oid, "proname": p.name, "pronamespace": namespaceOIDs[SchemaPGCatalog],
 			"proowner": ownerOID, "prolang": 12, "procost": float64(1), "provariadic": p.variadic, "prokind": p.kind,
 			"proisstrict": p.strict, "proretset": p.retset, "provolatile": p.volatility, "proparallel": "s",

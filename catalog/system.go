@@ -34,7 +34,7 @@ type SystemContext struct {
 	Now, Started int64
 	Settings     []Setting
 	// Functions are the functions that expressions may call.
-	Functions []Function
+	Functions *FunctionSet
 	Sessions  []SessionInfo
 	Prepared  []PreparedInfo
 	Cursors   []CursorInfo

@@ -11,7 +11,7 @@ import (
 func systemContext(c *Catalog) *SystemContext {
 	return &SystemContext{Catalog: c.Snapshot(), User: "ann", Database: "db", PID: 7, Now: 1,
 		Settings:  []Setting{{Name: "work_mem", Value: "4096", Type: "integer", Context: "user", Enum: []string{"a"}}},
-		Functions: []Function{{"lower", 'f'}, {"count", 'a'}, {"own_function", 'f'}},
+		Functions: NewFunctionSet([]Function{{"lower", 'f'}, {"count", 'a'}, {"own_function", 'f'}}),
 		Sessions:  []SessionInfo{{PID: 7, User: "ann", State: "active", ClientAddr: "127.0.0.1:99"}},
 		Prepared:  []PreparedInfo{{Name: "p", Statement: "SELECT 1"}}, Cursors: []CursorInfo{{Name: "c"}}}
 }
@@ -152,7 +152,7 @@ func TestTypesAndFunctions(t *testing.T) {
 func TestLookup(t *testing.T) {
 	c := open(t, nil)
 	tab, _, v, _ := fixture(t, c)
-	l := NewLookup(c.Snapshot(), "ann", []Function{{"lower", 'f'}})
+	l := NewLookup(c.Snapshot(), "ann", NewFunctionSet([]Function{{"lower", 'f'}}))
 	for _, q := range []struct {
 		kind, name string
 		want       uint32

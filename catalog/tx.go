@@ -324,3 +324,20 @@ func (t *Tx) Inverse() *Tx {
 	}
 	return inv
 }
+
+// TxMark is a place in a Tx to go back to.
+type TxMark struct {
+	view         *Snapshot
+	puts, before map[ObjectID]*Object
+	touched      bool
+}
+
+// Mark notes where t is.
+func (t *Tx) Mark() *TxMark {
+	return &TxMark{t.view, maps.Clone(t.puts), maps.Clone(t.before), t.touched}
+}
+
+// BackTo undoes the changes since the mark, which stays valid.
+func (t *Tx) BackTo(m *TxMark) {
+	t.view, t.puts, t.before, t.touched = m.view, maps.Clone(m.puts), maps.Clone(m.before), m.touched
+}

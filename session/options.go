@@ -1,0 +1,218 @@
+package session
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/sql"
+)
+
+// queryOption is an option that the engine keeps, whatever the connector.
+type queryOption struct {
+	// of are the kinds of objects that take it; alter: also later.
+	of    []catalog.Kind
+	alter bool
+	check func(value string) (canonical, want string)
+}
+
+var (
+	queryKinds  = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow, catalog.KindTable}
+	outputKinds = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow}
+	sinkKinds   = []catalog.Kind{catalog.KindSink, catalog.KindFlow}
+	sourceKinds = []catalog.Kind{catalog.KindSource, catalog.KindTable}
+)
+
+// queryOptions are the engine's options by name.
+var queryOptions = map[string]queryOption{
+	"output_mode":         {outputKinds, false, oneOf("append", "update", "complete", "changelog")},
+	"trigger":             {queryKinds, true, checkTrigger},
+	"checkpoint_interval": {queryKinds, true, checkDuration},
+	"pool":                {queryKinds, true, checkName},
+	"parallelism":         {queryKinds, false, checkCount},
+	"watermark_policy":    {outputKinds, false, oneOf("min", "max")},
+	"on_row_error":        {sinkKinds, true, oneOf("fail", "skip")},
+	"idle_timeout":        {sourceKinds, true, checkDuration},
+	"max_rows_per_epoch":  {sourceKinds, true, checkCount},
+}
+
+func oneOf(words ...string) func(string) (string, string) {
+	return func(v string) (string, string) {
+		l := strings.ToLower(strings.TrimSpace(v))
+		if slices.Contains(words, l) {
+			return l, ""
+		}
+		return "", strings.TrimSpace(sqlerr.Suggest(l, words) + " Valid values are: " + strings.Join(words, ", ") + ".")
+	}
+}
+
+func checkDuration(v string) (string, string) {
+	if _, ok := connector.ParseDuration(v); ok {
+		return v, ""
+	}
+	return "", `Write a span of time such as '1 s'.`
+}
+
+func checkCount(v string) (string, string) {
+	if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > 0 {
+		return strconv.Itoa(n), ""
+	}
+	return "", "Write a whole number above 0."
+}
+
+func checkName(v string) (string, string) {
+	if v = strings.TrimSpace(v); v != "" {
+		return v, ""
+	}
+	return "", "Write the name of a pool."
+}
+
+// checkTrigger reads «processing_time [interval]», available_now, once and
+// real_time.
+func checkTrigger(v string) (string, string) {
+	word, rest, _ := strings.Cut(strings.ToLower(strings.TrimSpace(v)), " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case word == "processing_time" && rest == "":
+		return "processing_time 0", ""
+	case word == "processing_time":
+		if d, ok := connector.ParseDuration(rest); ok && d >= 0 {
+			return word + " " + rest, ""
+		}
+	case rest == "" && (word == "available_now" || word == "once" || word == "real_time"):
+		return word, ""
+	}
+	return "", "Triggers are 'processing_time 0', 'processing_time 10 s', 'available_now', 'once' and 'real_time'."
+}
+
+// takeOptions reads WITH (…) of an object of kind k: the engine's options are
+// checked, everything else is the connector's where there is one and refused
+// where there is none.
+func takeOptions(k catalog.Kind, opts []sql.Option, connectorAllowed bool) (map[string]string, error) {
+	out, err := optionMap(opts)
+	if err != nil {
+		return nil, err
+	}
+	_, hasConnector := out["connector"]
+	for i := range opts {
+		n := opts[i].Name
+		def, engine := queryOptions[n.Text]
+		switch {
+		case engine && slices.Contains(def.of, k):
+			v, err := checkOption(n, def, out[n.Text])
+			if err != nil {
+				return nil, err
+			}
+			out[n.Text] = v
+		case n.Text == "connector" && connectorAllowed:
+		case !connectorAllowed || !hasConnector:
+			return nil, unknownOption(n, optionNames(k, connectorAllowed))
+		}
+	}
+	return out, nil
+}
+
+func checkOption(n sql.Name, def queryOption, value string) (string, error) {
+	v, want := def.check(value)
+	if want != "" {
+		return "", sqlerr.New(sqlerr.InvalidParameterValue, "invalid value for option %q: %q", n.Text, value).At(n.Pos).
+			WithHint("%s", want)
+	}
+	return v, nil
+}
+
+func optionNames(k catalog.Kind, connectorAllowed bool) []string {
+	var out []string
+	for n, def := range queryOptions {
+		if slices.Contains(def.of, k) {
+			out = append(out, n)
+		}
+	}
+	if connectorAllowed {
+		out = append(out, "connector")
+	}
+	sort.Strings(out)
+	return out
+}
+
+// ConnectorOptions returns the options of an object that are its connector's.
+func ConnectorOptions(o *catalog.Object) map[string]string {
+	out := map[string]string{}
+	for n, v := range o.Options {
+		if def, engine := queryOptions[n]; n != "connector" && !(engine && slices.Contains(def.of, o.Kind)) {
+			out[n] = v
+		}
+	}
+	return out
+}
+
+// ConnectorSpec returns what the connector of a source, a table that one feeds,
+// or a sink is made from. Of a sink, columns, key and appendOnly are those of the
+// query that feeds it.
+func ConnectorSpec(o *catalog.Object) *connector.Spec {
+	spec := &connector.Spec{Name: o.Name.String(), Options: ConnectorOptions(o), Format: o.Format, Encode: o.Encode,
+		FormatOptions: o.FormatOptions, Key: o.Key, AppendOnly: o.AppendOnly}
+	for _, c := range o.Columns {
+		if c.Generated == "" && !c.Hidden {
+			spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Type: c.Type, Meta: c.Meta, NotNull: c.NotNull})
+		}
+	}
+	return spec
+}
+
+// factory finds an object's connector.
+func (s *Session) factory(o *catalog.Object) (connector.Factory, error) {
+	name := o.Options["connector"]
+	f, ok := s.srv.Connectors[name]
+	if !ok {
+		known := make([]string, 0, len(s.srv.Connectors))
+		for n := range s.srv.Connectors {
+			known = append(known, n)
+		}
+		sort.Strings(known)
+		e := sqlerr.New(sqlerr.UndefinedObject, "connector %q does not exist", name)
+		if e.Hint = sqlerr.Suggest(name, known); e.Hint == "" {
+			e.Hint = "Connectors are: " + strings.Join(known, ", ") + "."
+		}
+		return f, e
+	}
+	return f, nil
+}
+
+// checkSource checks a source's options and format with its connector.
+func (s *Session) checkSource(o *catalog.Object) error {
+	f, err := s.factory(o)
+	if err != nil {
+		return err
+	}
+	if f.Source == nil {
+		return sqlerr.Unsupported("connector %q cannot be read from", o.Options["connector"])
+	}
+	if f.CheckSource == nil {
+		return nil
+	}
+	spec := ConnectorSpec(o)
+	spec.Clock = s.srv.Clock
+	return f.CheckSource(spec)
+}
+
+// checkSink checks a sink for rows of the given columns.
+func (s *Session) checkSink(o *catalog.Object) error {
+	f, err := s.factory(o)
+	if err != nil {
+		return err
+	}
+	if f.Sink == nil {
+		return sqlerr.Unsupported("connector %q cannot be written to", o.Options["connector"])
+	}
+	if f.CheckSink == nil {
+		return nil
+	}
+	spec := ConnectorSpec(o)
+	spec.Clock = s.srv.Clock
+	return f.CheckSink(spec)
+}
