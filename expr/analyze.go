@@ -128,6 +128,15 @@ func AsCast(e Expr) (x Expr, ok bool) {
 	return c.x, true
 }
 
+// AsNot returns the operand of a negation.
+func AsNot(e Expr) (x Expr, ok bool) {
+	n, ok := e.(*not)
+	if !ok {
+		return nil, false
+	}
+	return n.x, true
+}
+
 // AndTerms returns the terms of a conjunction; of anything else, itself.
 func AndTerms(e Expr) []Expr {
 	if l, ok := e.(*logic); ok && !l.or {

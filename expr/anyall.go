@@ -77,8 +77,8 @@ func inArray(x Expr, list []Expr, negated bool) (Expr, bool, error) {
 	if _, ok := x.(*makeStruct); ok {
 		return nil, false, nil
 	}
-	t, _, ok := CommonType(append([]types.Type{x.Type()}, argTypes(list)...))
-	if !ok || t.ID == types.Array {
+	t, err := types.Common("IN", append([]types.Type{x.Type()}, argTypes(list)...)...)
+	if err != nil || t.ID == types.Array {
 		return nil, false, nil
 	}
 	arr, err := ArrayCtor(&t, list...)

@@ -240,9 +240,9 @@ func foldConstCast(e Expr) Expr {
 // Unify brings expressions to their common type, for UNION, VALUES, CASE and the
 // like; what names the construct in the error, 42804.
 func Unify(what string, exprs ...Expr) ([]Expr, types.Type, error) {
-	t, bad, ok := CommonType(argTypes(exprs))
-	if !ok {
-		return nil, t, sqlerr.New(sqlerr.DatatypeMismatch, "%s types %s and %s cannot be matched", what, t, bad)
+	t, err := types.Common(what, argTypes(exprs)...)
+	if err != nil {
+		return nil, t, err
 	}
 	out := make([]Expr, len(exprs))
 	for i, e := range exprs {

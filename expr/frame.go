@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -25,6 +26,11 @@ type frame struct {
 	re    *scalar.Regex
 	lk    *scalar.LikePattern
 	reKey patternKey
+	// unit and loc are the unit and time zone last named.
+	unit     types.Unit
+	unitName string
+	loc      *time.Location
+	locName  string
 	// tmp and buf are scratch for row functions.
 	tmp *arrowbatch.Vec
 	buf []byte

@@ -378,7 +378,8 @@ func (p *parser) tryType() (types.Type, bool) {
 		return t, false
 	}
 	p.next()
-	if p.accept("(") {
+	if p.i+1 < len(p.toks) && p.peek() == "(" && p.toks[p.i+1][0] >= '0' && p.toks[p.i+1][0] <= '9' {
+		p.next()
 		n, _ := strconv.Atoi(p.next())
 		t.Mod = int16(n)
 		if t.IsTimestamp() && n == 0 {

@@ -181,7 +181,8 @@ func bindPoly(c candidate, ts []types.Type) (b polyBinding, ok bool) {
 		}
 	}
 	if usesCompat {
-		if b.compat, _, ok = CommonType(compats); !ok {
+		var err error
+		if b.compat, err = types.Common("", compats...); err != nil {
 			return b, false
 		}
 		b.compat = b.compat.Base()

@@ -5,6 +5,7 @@ func addAll(t *table) {
 	addArithmetic(t)
 	addComparisons(t)
 	addTimeOperators(t)
+	addTime(t)
 	addText(t)
 	addPatterns(t)
 	addBinary(t)
