@@ -51,6 +51,13 @@ func (d *decoder) markerCall(f *ast.FuncCallExpr) Expr {
 		return catalogCall(pos, "extract", &StringLit{Pos: t.Pos, Value: t.Text}, d.expr(args[1]))
 	case "position":
 		return catalogCall(pos, "position", d.expr(args[1]), d.expr(args[0]))
+	case "normalize":
+		c := catalogCall(pos, "normalize", d.expr(args[0]))
+		if len(args) > 1 {
+			t := d.token(d.tok(args[1]))
+			c.Args = append(c.Args, &StringLit{Pos: t.Pos, Value: upper(t.Text)})
+		}
+		return c
 	case "collfor":
 		return catalogCall(pos, "pg_collation_for", d.expr(args[0]))
 	case "substring", "overlay":

@@ -36,12 +36,14 @@ func (o *Option) Text() (text string, ok bool) {
 
 // optionalWith reads WITH (options) if it is next.
 func (p *parser) optionalWith() []Option {
-	if !p.Is("with") || !p.IsPunct(1, "(") {
+	if !p.withAhead() {
 		return nil
 	}
 	p.I++
 	return p.options(true)
 }
+
+func (p *parser) withAhead() bool { return p.Is("with") && p.IsPunct(1, "(") }
 
 // options reads (name [=] value, …); with equals the sign and a value must be
 // there.

@@ -57,6 +57,8 @@ func (p *parser) queryStmt(start int) Statement {
 // data begins.
 func (p *parser) withStmt(start int) Statement {
 	switch p.Peek(p.afterWith()).Text {
+	case "merge":
+		dialect.Unsupported(p.Peek(p.afterWith()).Pos, "MERGE is not supported")
 	case "insert", "update", "delete":
 		with := p.decodeQuery(p.bridge.With()).With
 		return p.dml(start, with)

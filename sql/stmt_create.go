@@ -144,7 +144,7 @@ func (p *parser) createSink(start int) Statement {
 			p.I++
 			s.Query, s.QuerySpan = p.querySpan()
 			s.Emit = p.emit()
-		case p.Is("with") && s.Options == nil:
+		case p.withAhead() && s.Options == nil:
 			s.Options = p.optionalWith()
 		case p.formatAhead() && s.Format == nil:
 			s.Format = p.format()
@@ -185,7 +185,7 @@ func (p *parser) tableDef(d *TableDef, table *CreateTable) {
 		case p.Is("include") && d.Include == nil:
 			p.I++
 			d.Include = p.include()
-		case p.Is("with") && d.Options == nil:
+		case p.withAhead() && d.Options == nil:
 			d.Options = p.optionalWith()
 		case p.formatAhead() && d.Format == nil:
 			d.Format = p.format()
@@ -196,6 +196,9 @@ func (p *parser) tableDef(d *TableDef, table *CreateTable) {
 				p.Syntax()
 			}
 			p.I++
+			if p.Is("execute") {
+				dialect.Unsupported(p.Pos(), "CREATE TABLE AS EXECUTE is not supported")
+			}
 			table.As, table.AsSpan = p.querySpan()
 			if p.Accept("with", "no", "data") {
 				table.WithNoData = true
@@ -257,7 +260,7 @@ func (p *parser) tableElement(d *TableDef) {
 	case p.Accept("unique"):
 		d.Uniques = append(d.Uniques, KeyDef{Pos: pos, Name: name, Columns: p.columnList()})
 	case p.Accept("check"):
-		d.Checks = append(d.Checks, p.parenExpr())
+		d.Checks = append(d.Checks, CheckDef{Pos: pos, Name: name, X: p.parenExpr()})
 	case p.Is("foreign", "key"):
 		dialect.Unsupported(p.Pos(), "FOREIGN KEY is not supported")
 	case name.Given():
@@ -308,11 +311,13 @@ func (p *parser) columnDef() ColumnDef {
 	nullable := false
 	for {
 		pos := p.Pos()
+		var name Name
 		if p.Accept("constraint") {
-			p.columnName()
+			name = p.columnName()
 		}
 		switch {
-		case p.Accept("not", "null"):
+		case p.Accept("not"):
+			p.Need("null")
 			c.NotNull = true
 		case p.Accept("null"):
 			nullable = true
@@ -325,15 +330,11 @@ func (p *parser) columnDef() ColumnDef {
 			p.once(c.Default != nil, pos, "default values", c.Name)
 			c.Default = p.expr()
 		case p.Accept("check"):
-			x := p.parenExpr()
-			if c.Check != nil {
-				x = &Logic{Pos: pos, Args: []Expr{c.Check, x}}
-			}
-			c.Check = x
+			c.Checks = append(c.Checks, CheckDef{Pos: pos, Name: name, X: p.parenExpr()})
 		case p.Accept("collate"):
 			c.Collation = p.qualifiedName()
 		case p.Is("generated"):
-			p.once(c.Generated != nil, pos, "generation clauses", c.Name)
+			p.once(c.Generated != nil || c.Identity, pos, "generation clauses", c.Name)
 			p.generated(&c)
 		case p.Is("references"):
 			dialect.Unsupported(p.Pos(), "REFERENCES is not supported")
@@ -359,7 +360,7 @@ func (p *parser) generated(c *ColumnDef) {
 		p.Need("by", "default")
 		p.Need("as")
 		p.Need("identity")
-		c.Identity = true
+		c.Identity, c.IdentityByDefault = true, true
 		return
 	}
 	p.Need("as")

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/dialect"
 )
@@ -24,7 +26,7 @@ func (p *parser) insert(start int, with *With) Statement {
 		s.Alias = p.columnName()
 	}
 	if p.IsPunct(0, "(") && !p.OpensQuery() {
-		s.Columns = p.columnList()
+		s.Columns = p.insertColumns()
 	}
 	if p.Accept("overriding") {
 		if !p.Is("system") && !p.Is("user") {
@@ -42,6 +44,28 @@ func (p *parser) insert(start int, with *With) Statement {
 	s.Returning = p.returning()
 	s.Span = p.span(start)
 	return s
+}
+
+// insertColumns reads (column, …).
+func (p *parser) insertColumns() []Name {
+	p.NeedPunct("(")
+	var names []Name
+	for {
+		names = append(names, p.columnName())
+		p.wholeColumn()
+		if !p.AcceptPunct(",") {
+			break
+		}
+	}
+	p.NeedPunct(")")
+	return names
+}
+
+// wholeColumn refuses a subscript or field after a column to be assigned.
+func (p *parser) wholeColumn() {
+	if p.IsPunct(0, "[") || p.IsPunct(0, ".") {
+		dialect.Unsupported(p.Pos(), "assignment to a part of a column is not supported")
+	}
 }
 
 func (p *parser) onConflict() *OnConflict {
@@ -98,9 +122,7 @@ func (p *parser) setItems() []SetItem {
 		} else {
 			it.Columns = []Name{p.columnName()}
 		}
-		if p.IsPunct(0, "[") || p.IsPunct(0, ".") {
-			dialect.Unsupported(p.Pos(), "assignment to a part of a column is not supported")
-		}
+		p.wholeColumn()
 		if !p.IsOp(0, "=") {
 			p.Syntax()
 		}
@@ -119,7 +141,8 @@ func (p *parser) setItems() []SetItem {
 // checkMulti refuses (a, b) = value where the value cannot have so many columns.
 func (p *parser) checkMulti(it *SetItem) {
 	if r, ok := it.Value.(*Row); ok {
-		if len(r.Fields) != len(it.Columns) {
+		star := slices.ContainsFunc(r.Fields, func(x Expr) bool { _, ok := x.(*Star); return ok })
+		if len(r.Fields) != len(it.Columns) && !star {
 			dialect.Failf(sqlerr.SyntaxError, r.Pos, "number of columns does not match number of values")
 		}
 		return

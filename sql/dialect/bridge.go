@@ -57,7 +57,7 @@ func (b *Bridge) Query() *Fragment { return b.fragment(b.query) }
 func (b *Bridge) With() *Fragment {
 	return b.fragment(func() {
 		b.with()
-		b.emit("SELECT `none`")
+		b.startSelect(b.I)
 	})
 }
 

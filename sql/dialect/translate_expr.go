@@ -369,6 +369,9 @@ func (b *Bridge) is(word string) bool {
 			b.emit(") <=> ")
 			return true
 		case b.Is("document"), b.Is("json"), b.Is("normalized"), b.IsWord(1, "normalized"), b.Is("of"):
+			if b.IsWord(1, "normalized") {
+				b.I++
+			}
 			Unsupported(b.Toks[at].Pos, "IS %s is not supported", upperWord(b.Cur().Text))
 		default:
 			b.Syntax()

@@ -271,7 +271,9 @@ func (b *Bridge) special(w string) bool {
 		return b.substring(w)
 	case "trim":
 		b.trim()
-	case "treat", "xmlelement", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmlexists",
+	case "normalize":
+		b.normalize()
+	case "treat", "xmlconcat", "xmlelement", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmlexists",
 		"xmltable", "json_table":
 		Unsupported(b.Pos(), "%s is not supported", upperWord(w))
 	default:
@@ -353,6 +355,25 @@ func (b *Bridge) wordsInParens() bool {
 		}
 	}
 	return false
+}
+
+// normalize translates NORMALIZE(text [, form]); the form is a bare word.
+func (b *Bridge) normalize() {
+	b.call("normalize", b.I)
+	b.I += 2
+	b.emit(", ")
+	b.expr()
+	if b.AcceptPunct(",") {
+		switch b.Cur().Text {
+		case "nfc", "nfd", "nfkc", "nfkd":
+		default:
+			b.Syntax()
+		}
+		b.emit(", ")
+		b.ref(b.Label())
+	}
+	b.NeedPunct(")")
+	b.emit(")")
 }
 
 func (b *Bridge) trim() {

@@ -377,6 +377,11 @@ func (b *Bridge) tail() {
 	if t.fact.WithTies && !t.ordered {
 		Failf(sqlerr.SyntaxError, b.Toks[t.ties].Pos, "WITH TIES cannot be specified without ORDER BY clause")
 	}
+	for _, l := range t.fact.Locks {
+		if t.fact.WithTies && l.Wait == "SKIP LOCKED" {
+			Failf(sqlerr.SyntaxError, b.Toks[t.ties].Pos, "SKIP LOCKED and WITH TIES options cannot be used together")
+		}
+	}
 	if t.fact.WithTies || t.fact.Locks != nil {
 		t.sep()
 		b.Queries = append(b.Queries, t.fact)

@@ -136,7 +136,7 @@ func (l *literal) timeOnly() parseFault {
 	if l.clockOverflows() {
 		return faultField
 	}
-	if l.have&hasClock != hasClock {
+	if date := l.have & hasDate; l.have&hasClock != hasClock || date != 0 && date != hasDate {
 		return faultFormat
 	}
 	// The name of a zone that changes its clock means nothing without a date.

@@ -254,7 +254,7 @@ func (l *literal) isoTimeWord(i int, full bool) parseFault {
 func (l *literal) reserved(val int, full bool) (fieldMask, parseFault) {
 	switch val {
 	case resAllballs:
-		l.hour, l.min, l.sec, l.frac, l.off = 0, 0, 0, 0, 0
+		l.hour, l.min, l.sec, l.frac, l.off, l.res = 0, 0, 0, 0, 0, -1
 		return hasClock | hasZone, faultNone
 	case resEpoch, resLate, resEarly:
 		if !full {

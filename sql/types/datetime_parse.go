@@ -114,6 +114,23 @@ func number(s string) (val int, rest string, f parseFault) {
 	return val, s[i:], faultNone
 }
 
+// signed reads a number as C's strtol does: with a sign, and nothing as 0.
+func signed(s string) (val int, rest string, f parseFault) {
+	neg := false
+	digits := s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		neg, digits = s[0] == '-', s[1:]
+	}
+	val, rest, f = number(digits)
+	if f == faultFormat {
+		return 0, s, faultNone
+	}
+	if neg {
+		val = -val
+	}
+	return val, rest, f
+}
+
 // fraction reads a point and digits as microseconds.
 func fraction(s string) (us int, f parseFault) {
 	if s == "." {
@@ -266,10 +283,7 @@ func (l *literal) clock(s string) (fieldMask, parseFault) {
 		return 0, faultField
 	}
 	h := int(min(hours, math.MaxInt32))
-	m, rest, f := number(s[at+1:])
-	if f == faultFormat && (rest == "" || rest[0] == ':' || rest[0] == '.') {
-		m, f = 0, faultNone // strtol reads nothing as 0
-	}
+	m, rest, f := signed(s[at+1:])
 	if f != faultNone {
 		return 0, f
 	}
@@ -282,7 +296,7 @@ func (l *literal) clock(s string) (fieldMask, parseFault) {
 		}
 		h, m, sec = 0, h, m
 	case rest[0] == ':':
-		if sec, rest, f = number(rest[1:]); f == faultField {
+		if sec, rest, f = signed(rest[1:]); f != faultNone {
 			return 0, f
 		}
 		if rest != "" {
@@ -296,7 +310,7 @@ func (l *literal) clock(s string) (fieldMask, parseFault) {
 	default:
 		return 0, faultFormat
 	}
-	if m > 59 || sec > 60 || h == math.MaxInt32 {
+	if m < 0 || m > 59 || sec < 0 || sec > 60 || h == math.MaxInt32 {
 		return 0, faultField
 	}
 	l.hour, l.min, l.sec, l.frac = h, m, sec, frac
@@ -388,6 +402,9 @@ func (l *literal) labelled(s string, full bool) (fieldMask, parseFault) {
 	u := l.label
 	l.label = NoUnit
 	if u == unitTime {
+		if _, _, f := number(s); f == faultField {
+			return 0, f
+		}
 		m, f := l.runTogether(s, l.have|hasDate)
 		if f == faultNone && m != hasClock {
 			return 0, faultFormat

@@ -228,7 +228,7 @@ func (p *span) number(s string, u Unit) (bit uint32, next Unit, f parseFault) {
 	case rest == "":
 	case rest[0] == '-':
 		m, tail, f := number(rest[1:])
-		if f == faultField || m >= 12 {
+		if f == faultField || m >= 12 || negative(f, tail) {
 			return 0, u, faultField
 		}
 		if tail != "" {

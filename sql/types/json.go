@@ -1,7 +1,6 @@
 package types
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -383,8 +382,10 @@ func (r *jsonReader) number() error {
 		out, err := appendJSONNumber(r.out, r.s[start:r.i])
 		if err != nil {
 			// What is wrong behind the number is reported first.
-			if c := r.peek(); r.i < len(r.s) && strings.IndexByte(",:]}", c) < 0 {
-				return r.unexpected("Expected end of input")
+			if r.space(); r.i < len(r.s) {
+				if tok, ok := r.token(); !ok {
+					return r.fail(`Token "%s" is invalid.`, tok)
+				}
 			}
 			return err
 		}
