@@ -43,7 +43,7 @@ type producer struct {
 	stale    bool           // ask who leads before sending more
 	busy     map[int32]bool // brokers with a request in flight or a pause
 	pauses   map[int32]*backoff
-	buffered int            // bytes not acknowledged
+	buffered int // bytes not acknowledged
 	err      error
 }
 
