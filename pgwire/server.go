@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/spawn"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // ErrServerClosed is what Serve returns after Shutdown.
@@ -222,7 +223,7 @@ func (s *Server) admit(c *conn) error {
 		return errShutdown()
 	}
 	if len(s.sessions) >= s.opts.MaxConnections {
-		return fatal(tooManyConnections, "sorry, too many clients already")
+		return fatal(sqlerr.TooManyConnections, "sorry, too many clients already")
 	}
 	for taken := true; taken; {
 		s.lastPID = s.lastPID%maxPID + 1

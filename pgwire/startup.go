@@ -21,11 +21,6 @@ const (
 	protocol30 = 3 << 16
 )
 
-const (
-	tooManyConnections = sqlerr.TooManyConnections
-	invalidAuthSpec    = sqlerr.InvalidAuthorization
-)
-
 // startup is a decoded start-up packet.
 type startup struct {
 	version  uint32
@@ -122,7 +117,7 @@ func parseStartup(body []byte) (*startup, error) {
 		}
 	}
 	if s.user == "" {
-		return nil, sqlerr.New(invalidAuthSpec, "no PostgreSQL user name specified in startup packet")
+		return nil, sqlerr.New(sqlerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
 	}
 	if s.database == "" {
 		s.database = s.user
