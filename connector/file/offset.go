@@ -73,7 +73,9 @@ func (t *printer) print(p *progress) connector.Offset {
 		key, _ := json.Marshal(p.File)
 		out = append(append(out, `"file":`...), key...)
 		out = strconv.AppendInt(append(out, `,"at":`...), p.At, 10)
-		out = append(append(append(out, `,"check":"`...), p.Check...), '"')
+		if p.Check != "" {
+			out = append(append(append(out, `,"check":"`...), p.Check...), '"')
+		}
 	}
 	return connector.Offset(append(out, '}'))
 }
