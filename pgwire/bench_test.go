@@ -3,9 +3,12 @@ package pgwire
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/sql/types"
@@ -90,9 +93,21 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkPointQuery measures a round trip of Bind, Execute, Sync.
+// BenchmarkPointQuery measures a round trip of Bind, Execute, Sync, alone and
+// beside idle connections; p99-µs is its 99th percentile.
 func BenchmarkPointQuery(b *testing.B) {
-	_, _, addr := startServer(b, Options{})
+	for _, idle := range []int{0, 2048} {
+		b.Run(fmt.Sprintf("idle=%d", idle), func(b *testing.B) {
+			_, _, addr := startServer(b, Options{})
+			for range idle {
+				connect(b, addr)
+			}
+			benchPoint(b, addr)
+		})
+	}
+}
+
+func benchPoint(b *testing.B, addr string) {
 	f := connect(b, addr)
 	f.send(b, "Parse name=s SELECT $1::int4", "Sync")
 	f.untilReady(b, 1)
@@ -105,8 +120,10 @@ func BenchmarkPointQuery(b *testing.B) {
 		msg = append(msg, m...)
 	}
 	buf := make([]byte, 4096)
+	var took []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
+		begun := time.Now()
 		if _, err := f.nc.Write(msg); err != nil {
 			b.Fatal(err)
 		}
@@ -117,5 +134,8 @@ func BenchmarkPointQuery(b *testing.B) {
 			}
 			n += k
 		}
+		took = append(took, time.Since(begun))
 	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
 }
