@@ -30,6 +30,9 @@ type Batch struct {
 	// Entered is when the oldest row came into the engine, in microseconds since
 	// the Unix epoch; 0: unknown.
 	Entered int64
+	// Split is the number of the source split that the rows come from, counted in
+	// the source task; it has a meaning up to the first operator that mixes rows.
+	Split int
 }
 
 // NewBatch returns an insert-only batch of cols, which it takes over. n is the
@@ -88,7 +91,7 @@ func (b *Batch) Bytes() int {
 // Take returns a new batch of the rows idx, in that order; b stays as it is. An
 // entry of -1 gives an inserted row of NULLs.
 func (b *Batch) Take(idx []int32) *Batch {
-	out := &Batch{Len: len(idx), Entered: b.Entered, Cols: make([]*Vec, len(b.Cols))}
+	out := &Batch{Len: len(idx), Entered: b.Entered, Split: b.Split, Cols: make([]*Vec, len(b.Cols))}
 	for i, c := range b.Cols {
 		out.Cols[i] = c.Take(idx)
 	}

@@ -382,3 +382,59 @@ func VnodeOf(key []byte) byte { return byte(xxh3.Hash(key) >> 56) }
 // VnodeOfHash returns the virtual node of a key whose HashKeys hash is h.
 func VnodeOfHash(h uint64) byte { return byte(h >> 56) }
 
+
+// Find is Lookup without adding: ids[k] is -1 where the key is not there. Key
+// columns must not be of kind none.
+func (g *Groups) Find(cols []*arrowbatch.Vec, rows []int32, ids []int32) {
+	for k := range ids {
+		i := k
+		if rows != nil {
+			i = int(rows[k])
+		}
+		switch {
+		case g.kind == kindCode:
+			g.enc = g.enc[:0]
+			for _, c := range cols {
+				g.enc = c.AppendKey(g.enc, i)
+			}
+			ids[k] = g.seek(g.enc)
+		case cols[0].IsNull(i):
+			ids[k] = g.null
+		case g.kind == kindBytes:
+			ids[k] = g.seek(cols[0].BytesAt(i))
+		default:
+			ids[k] = g.seekInt(intAt(cols[0], i))
+		}
+	}
+}
+
+func intAt(v *arrowbatch.Vec, i int) uint64 {
+	switch v.Layout {
+	case arrowbatch.Int16:
+		return uint64(int64(v.I16[i]))
+	case arrowbatch.Int32:
+		return uint64(int64(v.I32[i]))
+	}
+	return uint64(v.I64[i])
+}
+
+func (g *Groups) seekInt(x uint64) int32 {
+	h := hashInt(x)
+	for p := h & g.mask; g.slots[p] != 0; p = (p + 1) & g.mask {
+		if i := uint32(g.slots[p]) - 1; g.slots[p]&^0xFFFFFFFF == h&^0xFFFFFFFF && g.ints[i] == x {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+func (g *Groups) seek(key []byte) int32 {
+	h := xxh3.Hash(key)
+	for p := h & g.mask; g.slots[p] != 0; p = (p + 1) & g.mask {
+		i := uint32(g.slots[p]) - 1
+		if g.slots[p]&^0xFFFFFFFF == h&^0xFFFFFFFF && bytes.Equal(g.arena[g.offs[i]:g.offs[i+1]], key) {
+			return int32(i)
+		}
+	}
+	return -1
+}

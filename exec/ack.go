@@ -1,0 +1,41 @@
+package exec
+
+import (
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/state"
+)
+
+// Ack is a task's part of a checkpoint: what one epoch left in it.
+type Ack struct {
+	Task  int
+	Epoch uint64
+	Delta *state.Delta
+	// Offsets are the offsets reached, by source and split; source tasks only.
+	Offsets map[string]map[string]connector.Offset
+	// Watermarks are by watermark operator and split.
+	Watermarks map[string]map[string]int64
+	// Prepared is by sink operator.
+	Prepared map[string][][]byte
+	// Rows read from sources in the epoch.
+	Rows int64
+	// Ended: the task's sources have ended for good.
+	Ended bool
+
+	done []func()
+}
+
+func newAck(task int, s *state.Store) *Ack {
+	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Prepared: map[string][][]byte{}}
+	if s != nil {
+		a.Delta = s.NewDelta()
+	}
+	return a
+}
+
+// Done must be called once, when the epoch's commit has ended, well or not.
+func (a *Ack) Done() {
+	for _, f := range a.done {
+		f()
+	}
+	a.done = nil
+}

@@ -1,0 +1,129 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+)
+
+// link is one operator of a chain with its runtime.
+type link struct {
+	op   Operator
+	rt   *Runtime
+	last arrowbatch.EventTime // watermark last told
+}
+
+// chain is a line of operators fused into one goroutine: each one's output is
+// the next one's input, by a plain call.
+type chain struct {
+	links []*link
+	out   Output
+	// outW and outBar carry what has passed the last operator.
+	outW   func(arrowbatch.EventTime) error
+	outBar func(Barrier) error
+	sentW  arrowbatch.EventTime
+}
+
+// next is the Output that calls the following operator.
+type next struct{ l *link }
+
+func (n next) Emit(b *arrowbatch.Batch) error {
+	if b.Len == 0 {
+		b.Release()
+		return nil
+	}
+	n.l.rt.Stats.RowsIn(b.Len)
+	return n.l.op.ProcessBatch(0, b)
+}
+
+// counted counts the rows that leave an operator.
+type counted struct {
+	stats *OpStats
+	out   Output
+}
+
+func (c counted) Emit(b *arrowbatch.Batch) error {
+	c.stats.RowsOut(b.Len)
+	return c.out.Emit(b)
+}
+
+func (c *chain) open() error {
+	c.sentW = arrowbatch.NoTime
+	for i, l := range c.links {
+		l.last = arrowbatch.NoTime
+		out := c.out
+		if i+1 < len(c.links) {
+			out = next{c.links[i+1]}
+		}
+		if err := l.op.Open(l.rt, counted{l.rt.Stats, out}); err != nil {
+			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
+		}
+	}
+	return nil
+}
+
+// batch gives rows to the first operator, or straight to the output of an empty
+// chain.
+func (c *chain) batch(input int, b *arrowbatch.Batch) error {
+	if b.Len == 0 {
+		b.Release()
+		return nil
+	}
+	if len(c.links) == 0 {
+		return c.out.Emit(b)
+	}
+	l := c.links[0]
+	l.rt.Stats.RowsIn(b.Len)
+	return l.op.ProcessBatch(input, b)
+}
+
+// watermark tells the operators in turn, as far as it rises.
+func (c *chain) watermark(w arrowbatch.EventTime) error {
+	for _, l := range c.links {
+		if _, gen := l.op.(WatermarkSource); !gen {
+			if w <= l.last {
+				return nil
+			}
+			l.last = w
+		}
+		var err error
+		if w, err = l.op.ProcessWatermark(w); err != nil {
+			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
+		}
+	}
+	if w > c.sentW {
+		c.sentW = w
+		return c.outW(w)
+	}
+	return nil
+}
+
+// barrier ends the epoch in each operator in turn.
+func (c *chain) barrier(b Barrier) error {
+	for _, l := range c.links {
+		if err := l.op.ProcessBarrier(b); err != nil {
+			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
+		}
+		l.rt.Eager, l.rt.Eval.Now = b.Eager, b.Now
+	}
+	return c.outBar(b)
+}
+
+func (c *chain) close() {
+	for _, l := range c.links {
+		l.op.Close()
+	}
+}
+
+// WatermarkSource is an operator that makes watermarks from rows. Its
+// ProcessWatermark is called at each chance, with NoTime or, when the input has
+// ended, MaxTime, and returns the watermark so far.
+type WatermarkSource interface {
+	// Splits names the splits that rows come from; Batch.Split counts in it.
+	// restored has their watermarks from the checkpoint.
+	Splits(ids []string, restored map[string]int64)
+	// Idle notes that a split holds the watermark back (or again).
+	Idle(split int, idle bool)
+	// Reading returns each split's watermark and the operator's own.
+	Reading() (bySplit map[string]int64, own arrowbatch.EventTime)
+}

@@ -1,0 +1,26 @@
+// Package exec is the dataflow machine: operators, the tasks that drive them,
+// and the graph that connects tasks.
+//
+// Three things flow through a graph, in order: batches, watermarks and barriers.
+// A barrier ends an epoch; when it has passed an operator, all that the operator
+// changed in the epoch is in the task's Delta.
+//
+// Life of a message: a source task's pump reads a batch from a connector; the
+// task drives it through its chain of fused operators by plain calls; at the
+// chain's end an edge carries it over a bounded channel to the next task, which
+// does the same. Only acknowledgements go the other way.
+//
+// A finite read (a SELECT) uses the same operators without tasks: Run drives the
+// whole tree in one goroutine and ends with one final barrier.
+//
+// Invariants:
+//
+//	X1  One goroutine calls all methods of an operator.
+//	X2  Whoever gets a batch in ProcessBatch or Emit owns it.
+//	X3  An operator sees barriers in order; between two of them it sees the rows of
+//	    one epoch from all its inputs and no others.
+//	X4  Watermarks never fall. In micro-batch mode a watermark is applied when the
+//	    epoch's rows of all inputs are in, just before the barrier.
+//	X5  Stopping is a flag on the barrier; cancelling is the context.
+//	X6  Every goroutine is started by package spawn; its panic fails its query.
+package exec

@@ -1,0 +1,91 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/state"
+)
+
+// edge connects one task to the tasks of a downstream fragment. Batches go to one
+// of them (by hash of the key columns, or all to the only one) or, as broadcast,
+// to all; watermarks and barriers go to all.
+type edge struct {
+	ctx       context.Context
+	sender    int
+	to        []chan message
+	keys      []int
+	broadcast bool
+	hashes    []uint64
+	rows      [][]int32
+}
+
+// Emit sends the batch on.
+func (e *edge) Emit(b *arrowbatch.Batch) error {
+	if b.Len == 0 {
+		b.Release()
+		return nil
+	}
+	if len(e.to) == 1 {
+		return send(e.ctx, e.to[0], message{kind: kindBatch, sender: e.sender, batch: b})
+	}
+	if e.broadcast {
+		for _, ch := range e.to[1:] {
+			if err := send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b.Share()}); err != nil {
+				return err
+			}
+		}
+		return send(e.ctx, e.to[0], message{kind: kindBatch, sender: e.sender, batch: b})
+	}
+	return e.hash(b)
+}
+
+// hash splits the batch by the vnode of its keys.
+func (e *edge) hash(b *arrowbatch.Batch) error {
+	defer b.Release()
+	cols := make([]*arrowbatch.Vec, len(e.keys))
+	for i, k := range e.keys {
+		cols[i] = b.Cols[k]
+	}
+	if cap(e.hashes) < b.Len {
+		e.hashes = make([]uint64, b.Len)
+	}
+	e.hashes = e.hashes[:b.Len]
+	state.HashKeys(cols, b.Len, e.hashes)
+	if e.rows == nil {
+		e.rows = make([][]int32, len(e.to))
+	}
+	for i := range e.rows {
+		e.rows[i] = e.rows[i][:0]
+	}
+	for i, h := range e.hashes {
+		p := int(state.VnodeOfHash(h)) * len(e.to) / state.Vnodes
+		e.rows[p] = append(e.rows[p], int32(i))
+	}
+	for p, idx := range e.rows {
+		if len(idx) == 0 {
+			continue
+		}
+		if err := send(e.ctx, e.to[p], message{kind: kindBatch, sender: e.sender, batch: b.Take(idx)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *edge) watermark(w arrowbatch.EventTime) error {
+	return e.all(message{kind: kindWatermark, sender: e.sender, watermark: w})
+}
+
+func (e *edge) barrier(b Barrier) error {
+	return e.all(message{kind: kindBarrier, sender: e.sender, barrier: b})
+}
+
+func (e *edge) all(m message) error {
+	for _, ch := range e.to {
+		if err := send(e.ctx, ch, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

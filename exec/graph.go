@@ -1,0 +1,225 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/spawn"
+	"github.com/streamsql/streamsql/state"
+)
+
+// Step is an operator of a fragment with its runtime, part not yet set.
+type Step struct {
+	Op Operator
+	RT *Runtime
+}
+
+// Fragment is a line of operators that runs as one or several parallel tasks.
+type Fragment struct {
+	Name string
+	// Source is set for a fragment that begins with a source; else Inputs are the
+	// fragments it reads, in the order of the first operator's inputs.
+	Source *SourceSpec
+	Inputs []Input
+	Tasks  int
+	// Make returns the operators of one task.
+	Make func(part int) []Step
+}
+
+// Input is how a fragment reads another one.
+type Input struct {
+	From *Fragment
+	// Keys route rows by hash where the reader has several tasks; Broadcast sends
+	// them to all.
+	Keys      []int
+	Broadcast bool
+	// Timed: the input has an event time.
+	Timed bool
+}
+
+// Graph is a running continuous query: all tasks and what connects them.
+type Graph struct {
+	tasks   []runner
+	names   []string
+	sources []*sourceTask
+	acks    chan *Ack
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	err     error
+	done    chan struct{}
+}
+
+type runner interface{ run(ctx context.Context) error }
+
+// NewGraph makes the tasks of fragments, which are listed before those that read
+// them. Nothing runs before Start.
+func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk clock.Clock) *Graph {
+	g := &Graph{done: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancelCause(ctx)
+	ports := map[*Fragment][][]*port{} // by fragment, task, input
+	n := 0
+	for _, f := range frags {
+		n += f.Tasks
+		for range f.Tasks {
+			var in []*port
+			for _, i := range f.Inputs {
+				in = append(in, newPort(i.From.Tasks, i.Timed))
+			}
+			ports[f] = append(ports[f], in)
+		}
+	}
+	g.acks = make(chan *Ack, n)
+	for _, f := range frags {
+		for part := range f.Tasks {
+			t := Task{id: len(g.tasks), name: f.Name, store: store, acks: g.acks, chain: &chain{}}
+			for _, s := range f.Make(part) {
+				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
+				t.chain.links = append(t.chain.links, &link{op: s.Op, rt: s.RT})
+			}
+			g.connect(&t, f, part, frags, ports)
+			g.names = append(g.names, f.Name)
+			if f.Source != nil {
+				st := &sourceTask{Task: t, spec: *f.Source, part: part, parts: f.Tasks, clock: clk, paces: make(chan Pace, 1)}
+				g.sources = append(g.sources, st)
+				g.tasks = append(g.tasks, st)
+				continue
+			}
+			t.ports = ports[f][part]
+			g.tasks = append(g.tasks, &t)
+		}
+	}
+	return g
+}
+
+// connect sets where the task's chain sends its output: the one fragment that
+// reads it, or nowhere.
+func (g *Graph) connect(t *Task, f *Fragment, part int, frags []*Fragment, ports map[*Fragment][][]*port) {
+	t.chain.out = discard{}
+	t.chain.outW = func(arrowbatch.EventTime) error { return nil }
+	t.chain.outBar = func(Barrier) error { return nil }
+	for _, r := range frags {
+		for i, in := range r.Inputs {
+			if in.From != f {
+				continue
+			}
+			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast}
+			for task := range r.Tasks {
+				e.to = append(e.to, ports[r][task][i].ch)
+			}
+			t.chain.out, t.chain.outW, t.chain.outBar = e, e.watermark, e.barrier
+		}
+	}
+}
+
+// discard drops what leaves the last operator.
+type discard struct{}
+
+func (discard) Emit(b *arrowbatch.Batch) error {
+	b.Release()
+	return nil
+}
+
+// Tasks is the number of tasks: as many acknowledgements come for each epoch.
+func (g *Graph) Tasks() int { return len(g.tasks) }
+
+// Start starts all tasks.
+func (g *Graph) Start() {
+	left := make(chan error, len(g.tasks))
+	for i, t := range g.tasks {
+		spawn.Go(g.names[i], func() error { return t.run(g.ctx) }, func(err error) {
+			if err != nil {
+				g.cancel(err)
+			}
+			left <- err
+		})
+	}
+	spawn.Go("graph", func() error {
+		for range g.tasks {
+			<-left
+		}
+		if err := context.Cause(g.ctx); err != nil {
+			g.err = err
+		}
+		g.cancel(nil)
+		return nil
+	}, func(error) { close(g.done) })
+}
+
+// Pace gives the next pace to all source tasks. One pace at a time.
+func (g *Graph) Pace(ctx context.Context, p Pace) error {
+	for _, s := range g.sources {
+		select {
+		case s.paces <- p:
+		case <-g.done:
+			return g.failure()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Gather waits for the epoch's acknowledgement of every task. On an error all
+// that came is Done already.
+func (g *Graph) Gather(ctx context.Context) ([]*Ack, error) {
+	acks := make([]*Ack, 0, len(g.tasks))
+	give := func(err error) ([]*Ack, error) {
+		for _, a := range acks {
+			a.Done()
+		}
+		return nil, err
+	}
+	for len(acks) < len(g.tasks) {
+		select {
+		case a := <-g.acks:
+			acks = append(acks, a)
+			continue
+		default:
+		}
+		select {
+		case a := <-g.acks:
+			acks = append(acks, a)
+		case <-g.done:
+			if len(g.acks) > 0 {
+				continue
+			}
+			return give(g.failure())
+		case <-ctx.Done():
+			return give(context.Cause(ctx))
+		}
+	}
+	return acks, nil
+}
+
+// failure is why the graph has ended.
+func (g *Graph) failure() error {
+	if g.err != nil {
+		return g.err
+	}
+	return errors.New("the query has stopped")
+}
+
+// Stop cancels what still runs, waits for all tasks and returns the first error,
+// nil after an orderly stop.
+func (g *Graph) Stop() error {
+	g.cancel(context.Canceled)
+	<-g.done
+	for {
+		select {
+		case a := <-g.acks:
+			a.Done()
+			continue
+		default:
+		}
+		break
+	}
+	if errors.Is(g.err, context.Canceled) {
+		return nil
+	}
+	return g.err
+}
+
+// Done is closed when all tasks have ended.
+func (g *Graph) Done() <-chan struct{} { return g.done }

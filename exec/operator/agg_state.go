@@ -1,0 +1,172 @@
+package operator
+
+import (
+	"encoding/binary"
+
+	"github.com/streamsql/streamsql/state"
+)
+
+// Stored form: table 0 has a key per group, its value the number of rows and each
+// aggregate's state; table i+1 has a key per value of the DISTINCT aggregate i,
+// its value the count. The keys of all tables begin with the bucket's end, so that
+// a closed window goes with one range delete a table.
+
+func (o *HashAgg) prefix(table uint8) []byte {
+	id := o.rt.Table
+	id.Table = table
+	return id.Prefix()
+}
+
+func appendBucketEnd(dst []byte, end int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(end)^1<<63)
+}
+
+// save writes the changed groups to the delta.
+func (o *HashAgg) save(d *state.Delta) error {
+	for _, end := range o.dropped {
+		for t := range len(o.Aggs) + 1 {
+			if t > 0 && !o.Aggs[t-1].Distinct {
+				continue
+			}
+			lo := appendBucketEnd(o.prefix(uint8(t)), end)
+			if hi := state.After(lo); o.buckets[end] == nil || !o.buckets[end].stored {
+				d.DeleteRange(lo, hi)
+			}
+		}
+	}
+	o.dropped = o.dropped[:0]
+	base := len(o.prefix(0))
+	key := o.prefix(0)
+	var val []byte
+	for end, bk := range o.buckets {
+		key = appendBucketEnd(key[:base], end)
+		for _, id := range bk.saveList {
+			bk.flags[id] &^= toSave
+			key = appendGroupKey(key[:base+8], bk.groups, id)
+			if !bk.live(id) {
+				if bk.stored {
+					d.Delete(key)
+				}
+				continue
+			}
+			rows := int64(1)
+			if len(bk.rows) > 0 {
+				rows = bk.rows[id]
+			}
+			val = binary.AppendVarint(val[:0], rows)
+			for _, a := range bk.accs {
+				val = a.Append(val, id)
+			}
+			d.Put(key, val)
+		}
+		bk.stored = bk.stored || len(bk.saveList) > 0
+		bk.saveList = bk.saveList[:0]
+		o.saveSets(d, bk)
+	}
+	return nil
+}
+
+// appendGroupKey appends vnode and key of a group.
+func appendGroupKey(dst []byte, g *state.Groups, id int32) []byte {
+	at := len(dst)
+	dst = g.AppendKey(append(dst, 0), id)
+	dst[at] = state.VnodeOf(dst[at+1:])
+	return dst
+}
+
+func (o *HashAgg) saveSets(d *state.Delta, bk *bucket) {
+	var key, scratch []byte
+	for i, set := range bk.sets {
+		if set == nil {
+			continue
+		}
+		prefix := appendBucketEnd(o.prefix(uint8(i+1)), bk.end)
+		for _, id := range set.save {
+			set.saving[id] = false
+			group, vals := set.key(scratch, id)
+			key = appendGroupKey(append(key[:0], prefix...), bk.groups, group)
+			key = append(key, vals...)
+			if set.counts[id] <= 0 {
+				d.Delete(key)
+			} else {
+				d.Put(key, binary.AppendVarint(nil, set.counts[id]))
+			}
+		}
+		set.save = set.save[:0]
+	}
+}
+
+// restore reads the groups that this task owns.
+func (o *HashAgg) restore() error {
+	for t := range len(o.Aggs) + 1 {
+		if t > 0 && !o.Aggs[t-1].Distinct {
+			continue
+		}
+		lo := o.prefix(uint8(t))
+		err := o.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
+			k = k[len(lo):]
+			if len(k) < 9 {
+				return errState
+			}
+			if !o.rt.Owns(k[8]) {
+				return nil
+			}
+			end := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
+			bk := o.bucketAt(o.startOf(end), end)
+			bk.stored = true
+			id, rest, err := bk.groups.AddKey(k[9:])
+			if err != nil {
+				return errState
+			}
+			o.grow(bk)
+			if t > 0 {
+				n, w := binary.Varint(v)
+				if w <= 0 {
+					return errState
+				}
+				return bk.sets[t-1].add(id, rest, n)
+			}
+			return o.restoreGroup(bk, id, v)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *HashAgg) restoreGroup(bk *bucket, id int32, v []byte) error {
+	rows, n := binary.Varint(v)
+	if n <= 0 {
+		return errState
+	}
+	v = v[n:]
+	if len(bk.rows) > 0 {
+		bk.rows[id] = rows
+	}
+	var err error
+	for _, a := range bk.accs {
+		if v, err = a.Merge(id, v); err != nil {
+			return err
+		}
+	}
+	if !o.FinalOnly {
+		bk.flags[id] |= emitted
+	}
+	return nil
+}
+
+// startOf returns the start of the bucket that ends at end.
+func (o *HashAgg) startOf(end int64) int64 {
+	switch {
+	case o.Window == nil && o.CloseCol < 0:
+		return end
+	case o.Window == nil:
+		return end - o.CloseLag
+	case o.panes || !o.Window.Cumulate:
+		return end - o.pane
+	}
+	// A cumulating window that ends at end began at the last multiple of Size
+	// before it.
+	return floorTo(end-1, o.Window.Size, o.Window.Offset)
+}

@@ -1,0 +1,19 @@
+package exec
+
+import "github.com/streamsql/streamsql/connector"
+
+// Pace tells the source tasks how far to read and what barrier to end the epoch
+// with.
+type Pace struct {
+	Barrier Barrier
+	// Until has for each source and split the offset to read to. Nil: no bound, the
+	// barrier is sent where the tasks are. A split that is missing is read for at
+	// most MaxRows rows.
+	Until map[string]map[string]connector.Offset
+	// Splits are new splits by source, to be opened at the start.
+	Splits map[string][]connector.Split
+	// Drained: a split that has reached its bound no longer holds the watermark
+	// back.
+	Drained bool
+	MaxRows int
+}

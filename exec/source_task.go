@@ -1,0 +1,346 @@
+package exec
+
+import (
+	"context"
+	"hash/fnv"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/spawn"
+)
+
+// SourceSpec describes the source that a fragment begins with.
+type SourceSpec struct {
+	// Name is the source's place in the plan, as checkpoints name it.
+	Name   string
+	Source connector.Source
+	// Start has the checkpoint's offsets by split; splits not in it begin at "".
+	Start map[string]string
+	// Watermarks are the checkpoint's, by watermark operator and split.
+	Watermarks map[string]map[string]int64
+	// IdleTimeout is after how long without rows a split stops holding the
+	// watermark back; 0: never.
+	IdleTimeout time.Duration
+}
+
+// splitState is what a source task knows of one of its splits.
+type splitState struct {
+	id      string
+	pump    *pump
+	offset  connector.Offset
+	bound   bool // stands at the bound of the present pace
+	ended   bool
+	idle    bool
+	lastRow time.Time
+}
+
+// sourceTask reads the splits of one source and drives a chain with their rows.
+type sourceTask struct {
+	Task
+	spec   SourceSpec
+	part   int
+	parts  int
+	clock  clock.Clock
+	paces  chan Pace
+	out    chan pumped
+	splits []*splitState
+	now    Pace
+	rows   int64
+	pumps  *spawn.Group
+	wms    []WatermarkSource
+	wmName []string
+	// waiting counts splits that have yet to reach the bound; -1: no bound.
+	waiting int
+}
+
+// owns tells whether this task of the source's tasks reads the split.
+func (t *sourceTask) owns(split string) bool {
+	if t.parts == 1 {
+		return true
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(split))
+	return int(h.Sum32()%uint32(t.parts)) == t.part
+}
+
+func (t *sourceTask) run(ctx context.Context) error {
+	t.newAck()
+	defer func() { t.ack.Done() }()
+	var pctx context.Context
+	t.pumps, pctx = spawn.NewGroup(ctx)
+	ctx, cancel := context.WithCancel(pctx)
+	defer func() {
+		cancel()
+		t.drainPumps()
+		_ = t.pumps.Wait()
+	}()
+	t.out = make(chan pumped, edgeCapacity)
+	defer t.chain.close()
+	if err := t.chain.open(); err != nil {
+		return err
+	}
+	for i, l := range t.chain.links {
+		if w, ok := l.op.(WatermarkSource); ok {
+			t.wms = append(t.wms, w)
+			t.wmName = append(t.wmName, t.chain.links[i].rt.Stats.Key())
+		}
+	}
+	for {
+		stop, err := t.step(ctx)
+		if err != nil || stop {
+			return err
+		}
+	}
+}
+
+// drainPumps releases what the pumps had read ahead, so that they can end.
+func (t *sourceTask) drainPumps() {
+	for {
+		select {
+		case m := <-t.out:
+			m.batch.Release()
+		default:
+			return
+		}
+	}
+}
+
+// step waits for the next event: rows, a new pace, or a split that falls idle.
+func (t *sourceTask) step(ctx context.Context) (stop bool, err error) {
+	var paces chan Pace
+	if t.waiting <= 0 {
+		paces = t.paces
+	}
+	out := t.out
+	if t.waiting == 0 && !t.eager {
+		out = nil // between epochs: nothing may enter
+	}
+	timer, cancel := t.idleTimer()
+	defer cancel()
+	select {
+	case p := <-paces:
+		return t.begin(ctx, p)
+	case m := <-out:
+		return t.take(ctx, m)
+	case <-timer:
+		t.markIdle()
+		if t.eager {
+			return false, t.chain.watermark(t.endTime())
+		}
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	return false, nil
+}
+
+// begin starts a pace.
+func (t *sourceTask) begin(ctx context.Context, p Pace) (bool, error) {
+	t.now = p
+	t.addSplits(ctx, p.Splits[t.spec.Name])
+	if p.Until == nil {
+		t.waiting = -1
+		return t.endEpoch(ctx)
+	}
+	t.waiting = 0
+	for _, s := range t.splits {
+		s.bound = s.ended
+		if s.ended {
+			continue
+		}
+		o := order{until: p.Until[t.spec.Name][s.id]}
+		if o.until == "" {
+			o.maxRows = p.MaxRows
+		}
+		t.waiting++
+		s.give(o)
+	}
+	if t.waiting == 0 {
+		return t.endEpoch(ctx)
+	}
+	return false, nil
+}
+
+// give replaces the order that the pump has not yet taken.
+func (s *splitState) give(o order) {
+	select {
+	case <-s.pump.orders:
+	default:
+	}
+	s.pump.orders <- o
+}
+
+func (t *sourceTask) addSplits(ctx context.Context, splits []connector.Split) {
+	added := false
+	for _, sp := range splits {
+		if !t.owns(sp.ID) {
+			continue
+		}
+		from := connector.Offset(t.spec.Start[sp.ID])
+		p := &pump{split: sp, index: len(t.splits), source: t.spec.Source, from: from,
+			orders: make(chan order, 1), out: t.out}
+		s := &splitState{id: sp.ID, pump: p, offset: from, lastRow: t.clock.Now()}
+		t.splits = append(t.splits, s)
+		t.pumps.Go("read "+t.spec.Name+"/"+sp.ID, func(context.Context) error { return p.run(ctx) })
+		added = true
+		if t.eager && t.waiting < 0 {
+			s.give(order{follow: true})
+		}
+	}
+	if !added {
+		return
+	}
+	ids := make([]string, len(t.splits))
+	for i, s := range t.splits {
+		ids[i] = s.id
+	}
+	for i, w := range t.wms {
+		w.Splits(ids, t.spec.Watermarks[t.wmName[i]])
+	}
+}
+
+// take handles what a pump brought.
+func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
+	if m.err != nil {
+		return false, m.err
+	}
+	s := t.splits[m.split]
+	if m.batch != nil && m.batch.Len > 0 {
+		t.rows += int64(m.batch.Len)
+		m.batch.Split = m.split
+		m.batch.Entered = clock.Micros(t.clock)
+		if t.spec.IdleTimeout > 0 {
+			s.lastRow = t.clock.Now()
+		}
+		t.setIdle(m.split, false)
+		if err := t.chain.batch(0, m.batch); err != nil {
+			return false, err
+		}
+	} else {
+		m.batch.Release()
+	}
+	if m.next != "" {
+		s.offset = m.next
+	}
+	s.ended = s.ended || m.ended
+	if t.waiting < 0 { // no bound: watermarks as they rise
+		if m.ended {
+			t.setIdle(m.split, true)
+		}
+		return false, t.chain.watermark(t.endTime())
+	}
+	if !m.atBound || s.bound {
+		return false, nil
+	}
+	s.bound = true
+	if t.now.Drained || s.ended {
+		t.setIdle(m.split, true)
+	}
+	if t.waiting--; t.waiting > 0 {
+		return false, nil
+	}
+	return t.endEpoch(ctx)
+}
+
+// endTime is what the watermark operators are told: MaxTime once the source has
+// ended for good.
+func (t *sourceTask) endTime() arrowbatch.EventTime {
+	if t.ended() && t.spec.Source.Bounded() {
+		return arrowbatch.MaxTime
+	}
+	return arrowbatch.NoTime
+}
+
+func (t *sourceTask) ended() bool {
+	for _, s := range t.splits {
+		if !s.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// endEpoch sends the watermark and the barrier of the present pace.
+func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
+	if err := t.chain.watermark(t.endTime()); err != nil {
+		return false, err
+	}
+	t.fillAck()
+	b := t.now.Barrier
+	if err := t.chain.barrier(b); err != nil {
+		return false, err
+	}
+	wasEager := t.eager
+	t.eager = b.Eager
+	if err := t.sendAck(ctx, b); err != nil || b.Stop {
+		return b.Stop, err
+	}
+	t.waiting = max(t.waiting, 0)
+	if t.eager {
+		t.waiting = -1
+	}
+	if t.eager && !wasEager {
+		for _, s := range t.splits {
+			if !s.ended {
+				s.give(order{follow: true})
+			}
+		}
+	}
+	return false, nil
+}
+
+func (t *sourceTask) fillAck() {
+	t.ack.Rows, t.rows = t.rows, 0
+	t.ack.Ended = t.ended()
+	off := map[string]connector.Offset{}
+	for _, s := range t.splits {
+		off[s.id] = s.offset
+	}
+	t.ack.Offsets = map[string]map[string]connector.Offset{t.spec.Name: off}
+	for i, w := range t.wms {
+		by, own := w.Reading()
+		if own != arrowbatch.NoTime {
+			by[""] = own
+		}
+		t.ack.Watermarks[t.wmName[i]] = by
+	}
+}
+
+func (t *sourceTask) setIdle(split int, idle bool) {
+	s := t.splits[split]
+	if s.idle == idle {
+		return
+	}
+	s.idle = idle
+	for _, w := range t.wms {
+		w.Idle(split, idle)
+	}
+}
+
+// idleTimer fires when the next split may have fallen idle.
+func (t *sourceTask) idleTimer() (<-chan time.Time, func()) {
+	if t.spec.IdleTimeout <= 0 || len(t.wms) == 0 {
+		return nil, func() {}
+	}
+	var next time.Time
+	for _, s := range t.splits {
+		if due := s.lastRow.Add(t.spec.IdleTimeout); !s.idle && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	if next.IsZero() {
+		return nil, func() {}
+	}
+	return t.clock.After(next.Sub(t.clock.Now()))
+}
+
+func (t *sourceTask) markIdle() {
+	now := t.clock.Now()
+	for i, s := range t.splits {
+		if !s.idle && now.Sub(s.lastRow) >= t.spec.IdleTimeout {
+			t.setIdle(i, true)
+		}
+	}
+}
+

@@ -1,0 +1,52 @@
+package exec
+
+import (
+	"strconv"
+	"sync/atomic"
+)
+
+type counter struct{ atomic.Int64 }
+
+// RowsIn adds rows that came in.
+func (s *OpStats) RowsIn(n int) { s.rowsIn.Add(int64(n)) }
+
+// RowsOut adds rows that left.
+func (s *OpStats) RowsOut(n int) { s.rowsOut.Add(int64(n)) }
+
+// Late adds rows dropped whole as late.
+func (s *OpStats) Late(n int) { s.late.Add(int64(n)) }
+
+// Partial adds rows that were late for some of their windows only.
+func (s *OpStats) Partial(n int) { s.partial.Add(int64(n)) }
+
+// NullTime adds rows left out for want of an event time.
+func (s *OpStats) NullTime(n int) { s.nullTime.Add(int64(n)) }
+
+// Dups adds rows dropped as duplicates.
+func (s *OpStats) Dups(n int) { s.dups.Add(int64(n)) }
+
+// Failed adds rows whose expressions failed.
+func (s *OpStats) Failed(n int) { s.failed.Add(int64(n)) }
+
+// State sets the size of the state.
+func (s *OpStats) State(groups, bytes int) {
+	s.groups.Store(int64(groups))
+	s.bytes.Store(int64(bytes))
+}
+
+// StatsValues is a reading of OpStats.
+type StatsValues struct {
+	ID                                    int
+	Name                                  string
+	RowsIn, RowsOut, Late, Partial        int64
+	NullTime, Dups, Failed, Groups, Bytes int64
+}
+
+// Read returns the present values.
+func (s *OpStats) Read() StatsValues {
+	return StatsValues{s.ID, s.Name, s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(),
+		s.nullTime.Load(), s.dups.Load(), s.failed.Load(), s.groups.Load(), s.bytes.Load()}
+}
+
+// Key is the operator's name in checkpoints: its number in the plan.
+func (s *OpStats) Key() string { return strconv.Itoa(s.ID) }
