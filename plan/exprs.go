@@ -66,7 +66,7 @@ func MapOuter(e expr.Expr, f func(level, col int) (int, int)) expr.Expr {
 		if nl == l && nc == c {
 			return x
 		}
-		return expr.NewOuter(nl, nc, label(x), x.Type())
+		return expr.NewOuter(nl, nc, Label(x), x.Type())
 	})
 }
 
@@ -78,14 +78,14 @@ func IntoSubquery(e expr.Expr) expr.Expr {
 			return expr.NewOuter(1, c, name, x.Type())
 		}
 		if l, c, ok := expr.AsOuter(x); ok {
-			return expr.NewOuter(l+1, c, label(x), x.Type())
+			return expr.NewOuter(l+1, c, Label(x), x.Type())
 		}
 		return x
 	})
 }
 
-// label is the name that a reference to an enclosing row shows, without quotes.
-func label(e expr.Expr) string {
+// Label is the name that a reference to an enclosing row shows, without quotes.
+func Label(e expr.Expr) string {
 	s := e.String()
 	if len(s) > 1 && s[0] == '"' {
 		return strings.ReplaceAll(s[1:len(s)-1], `""`, `"`)

@@ -39,8 +39,8 @@ func lagSig(a []types.Type) ([]types.Type, types.Type, bool) {
 	}
 	t := a[0]
 	if len(a) == 3 {
-		var ok bool
-		if t, _, ok = expr.CommonType([]types.Type{a[0], a[2]}); !ok {
+		var err error
+		if t, err = types.Common("", a[0], a[2]); err != nil {
 			return nil, t, false
 		}
 	}
@@ -325,7 +325,9 @@ func (l *level) frame(w *sql.WindowSpec, order []plan.SortKey, args *aggArgs) (p
 	}
 	s := w.Frame
 	f.Unit, f.Start, f.End, f.Exclude = s.Unit, s.Start.Kind, s.End.Kind, s.Exclude
-	bad := func(format string) (plan.Frame, error) { return f, sqlerr.New(sqlerr.WindowingError, format).At(s.Pos) }
+	bad := func(format string) (plan.Frame, error) {
+		return f, sqlerr.New(sqlerr.WindowingError, "%s", format).At(s.Pos)
+	}
 	offsets := f.Start == sql.OffsetPreceding || f.Start == sql.OffsetFollowing ||
 		f.End == sql.OffsetPreceding || f.End == sql.OffsetFollowing
 	switch {

@@ -182,10 +182,9 @@ func (b *Binder) setOp(q *sql.SetOp, outer *level, ctes *cteScope) (logical.Node
 	}
 	want := make([]types.Type, l.Schema().Len())
 	for i := range want {
-		t, bad, ok := expr.CommonType([]types.Type{l.Schema().Fields[i].Type, r.Schema().Fields[i].Type})
-		if !ok {
-			return nil, sqlerr.New(sqlerr.DatatypeMismatch, "%s types %s and %s cannot be matched", q.Op, t, bad).
-				At(q.Right.Position())
+		t, err := types.Common(q.Op.String(), l.Schema().Fields[i].Type, r.Schema().Fields[i].Type)
+		if err != nil {
+			return nil, at(err, q.Right.Position())
 		}
 		want[i] = t
 	}
@@ -259,14 +258,14 @@ func unifyColumn(rows [][]expr.Expr, i int, q *sql.Values) (types.Type, error) {
 	if untyped {
 		return types.TUnknown, nil
 	}
-	t, _, ok := expr.CommonType(ts)
-	if !ok {
+	t, err := types.Common("VALUES", ts...)
+	if err != nil {
 		for r := range rows {
-			if a, bad, ok := expr.CommonType(ts[:r+1]); !ok {
-				return t, sqlerr.New(sqlerr.DatatypeMismatch, "VALUES types %s and %s cannot be matched", a, bad).
-					At(q.Rows[r][i].Position())
+			if _, err := types.Common("VALUES", ts[:r+1]...); err != nil {
+				return t, at(err, q.Rows[r][i].Position())
 			}
 		}
+		return t, at(err, q.Pos)
 	}
 	for r := range rows {
 		x, err := expr.Cast(col[r], t, expr.Implicit)

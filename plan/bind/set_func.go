@@ -45,8 +45,8 @@ func seriesSignature(a []types.Type) ([]types.Type, []setColumn, bool) {
 	if len(a) != 2 && len(a) != 3 {
 		return nil, nil, false
 	}
-	t, _, ok := expr.CommonType(a[:2])
-	if !ok {
+	t, err := types.Common("", a[:2]...)
+	if err != nil {
 		return nil, nil, false
 	}
 	want := []types.Type{}
@@ -69,7 +69,7 @@ func seriesSignature(a []types.Type) ([]types.Type, []setColumn, bool) {
 		}
 		step = types.TInterval
 	} else if len(a) == 3 {
-		if t, _, ok = expr.CommonType(a); !ok || !t.IsInteger() && t.ID != types.Numeric {
+		if t, err = types.Common("", a...); err != nil || !t.IsInteger() && t.ID != types.Numeric {
 			return nil, nil, false
 		}
 		if t.ID == types.Int2 {

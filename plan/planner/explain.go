@@ -1,0 +1,163 @@
+package planner
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/streamsql/streamsql/plan"
+	"github.com/streamsql/streamsql/plan/logical"
+	"github.com/streamsql/streamsql/plan/physical"
+)
+
+// Explain prints the plan's physical tree: a line per operator with what it
+// does, then a line with what it gives and keeps. verbose adds the logical tree
+// and the columns of each operator.
+func Explain(p *Plan, verbose bool) string {
+	var b strings.Builder
+	if verbose && p.Logical != nil {
+		b.WriteString("Logical plan\n")
+		writeLogical(&b, p.Logical, 1)
+		b.WriteString("Physical plan\n")
+		writePhysical(&b, p.Root, 1, true)
+		return b.String()
+	}
+	writePhysical(&b, p.Root, 0, false)
+	return b.String()
+}
+
+// ExplainLogical prints a logical tree.
+func ExplainLogical(n logical.Node) string {
+	var b strings.Builder
+	writeLogical(&b, n, 0)
+	return b.String()
+}
+
+func writeLogical(b *strings.Builder, n logical.Node, depth int) {
+	writeDesc(b, n.Describe(), depth)
+	for _, c := range n.Children() {
+		writeLogical(b, c, depth+1)
+	}
+}
+
+func writeDesc(b *strings.Builder, d plan.Desc, depth int) {
+	b.WriteString(strings.Repeat("  ", depth))
+	b.WriteString(d.Op)
+	for i, a := range d.Attrs {
+		if i > 0 {
+			b.WriteString(";")
+		}
+		b.WriteString(" " + a.Key + "=" + a.Value)
+	}
+	b.WriteString("\n")
+}
+
+func writePhysical(b *strings.Builder, n physical.Node, depth int, verbose bool) {
+	writeDesc(b, n.Describe(), depth)
+	facts := properties(n)
+	if verbose {
+		facts = append(facts, plan.Attr{Key: "output", Value: output(n.Schema())})
+	}
+	if len(facts) > 0 {
+		b.WriteString(strings.Repeat("  ", depth) + "  ·")
+		for i, f := range facts {
+			if i > 0 {
+				b.WriteString(";")
+			}
+			b.WriteString(" " + f.Key)
+			if f.Value != "" {
+				b.WriteString("=" + f.Value)
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, c := range n.Children() {
+		writePhysical(b, c, depth+1, verbose)
+	}
+}
+
+func output(s *plan.Schema) string {
+	out := make([]string, s.Len())
+	for i, f := range s.Fields {
+		out[i] = s.ColumnName(i) + " " + f.Type.String()
+	}
+	return strings.Join(out, ", ")
+}
+
+// properties lists what is worth telling of a node's output and state. In a
+// batch read every node's output ends and has inserts only: nothing is told.
+func properties(n physical.Node) []plan.Attr {
+	p := n.Props()
+	if p.Bounded && p.State == "" && p.AppendOnly {
+		return nil
+	}
+	var out []plan.Attr
+	if _, ok := n.(*physical.Result); ok {
+		return nil
+	}
+	changes := "changelog"
+	if p.AppendOnly {
+		changes = "append-only"
+	}
+	out = append(out, plan.Attr{Key: changes})
+	switch {
+	case p.Key == nil:
+	case len(p.Key) == 0:
+		out = append(out, plan.Attr{Key: "key", Value: "one row"})
+	default:
+		out = append(out, plan.Attr{Key: "key", Value: n.Schema().ColumnNames(p.Key)})
+	}
+	if p.EventTime >= 0 {
+		out = append(out, plan.Attr{Key: "event time", Value: n.Schema().ColumnName(p.EventTime)})
+	}
+	if p.State != "" {
+		out = append(out, plan.Attr{Key: "state", Value: p.State}, plan.Attr{Key: "bounded by", Value: p.Bound})
+	}
+	return out
+}
+
+// explained is a node of the JSON form.
+type explained struct {
+	ID         int               `json:"id"`
+	Op         string            `json:"op"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Changes    string            `json:"changes"`
+	Key        []string          `json:"key"`
+	EventTime  string            `json:"eventTime,omitempty"`
+	State      string            `json:"state,omitempty"`
+	Bound      string            `json:"boundedBy,omitempty"`
+	Output     []string          `json:"output"`
+	Inputs     []explained       `json:"inputs,omitempty"`
+}
+
+// ExplainJSON is Explain as JSON, for programs.
+func ExplainJSON(p *Plan) (string, error) {
+	out, err := json.MarshalIndent([]explained{explain(p.Root)}, "", "  ")
+	return string(out), err
+}
+
+func explain(n physical.Node) explained {
+	p, d, s := n.Props(), n.Describe(), n.Schema()
+	e := explained{ID: int(n.ID()), Op: d.Op, Changes: "changelog", State: p.State, Bound: p.Bound, Output: s.Names()}
+	if p.AppendOnly {
+		e.Changes = "append-only"
+	}
+	for _, a := range d.Attrs {
+		if e.Attributes == nil {
+			e.Attributes = map[string]string{}
+		}
+		e.Attributes[a.Key] = a.Value
+	}
+	if p.Key != nil {
+		e.Key = []string{}
+		for _, k := range p.Key {
+			e.Key = append(e.Key, s.ColumnName(k))
+		}
+	}
+	if p.EventTime >= 0 {
+		e.EventTime = s.ColumnName(p.EventTime)
+	}
+	for _, c := range n.Children() {
+		e.Inputs = append(e.Inputs, explain(c))
+	}
+	return e
+}

@@ -1,0 +1,426 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan"
+	"github.com/streamsql/streamsql/plan/logical"
+	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+// lowerer chooses physical nodes. Its methods are bottom up: a node is made when
+// its inputs are, and gets its properties from theirs.
+type lowerer struct {
+	env   *Env
+	batch bool
+	mode  physical.OutputMode
+	// timeName names the event time that bounds state, for EXPLAIN.
+	timeName string
+}
+
+// node lowers one logical node with all below it.
+func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
+	switch n := n.(type) {
+	case *logical.Scan:
+		return lw.scan(n, nil)
+	case *logical.Values:
+		v := &physical.Values{Base: base(n.Schema()), Rows: n.Rows}
+		v.Prop.Bounded, v.Prop.AppendOnly = true, true
+		if len(n.Rows) <= 1 {
+			v.Prop.Key = []int{}
+		}
+		return v, nil
+	case *logical.TableFunc:
+		t := &physical.TableFunc{Base: base(n.Schema()), Calls: n.Calls, WithOrdinality: n.WithOrdinality}
+		t.Prop.Bounded, t.Prop.AppendOnly = true, true
+		return t, nil
+	case *logical.Filter:
+		return lw.filter(n)
+	case *logical.Project:
+		return lw.project(n)
+	case *logical.Watermark:
+		return lw.watermark(n)
+	case *logical.Window:
+		return lw.window(n)
+	case *logical.Aggregate:
+		return lw.aggregate(n)
+	case *logical.Join:
+		return lw.join(n)
+	case *logical.Union:
+		return lw.union(n)
+	case *logical.DistinctOn:
+		return lw.distinctOn(n)
+	case *logical.ProjectSet:
+		return lw.projectSet(n)
+	}
+	return lw.batchNode(n)
+}
+
+// batchNode goes on with nodes that continuous queries do not have.
+func (lw *lowerer) batchNode(n logical.Node) (physical.Node, error) {
+	if !lw.batch {
+		return nil, refuseNode(n)
+	}
+	in, err := lw.nodes(n.Children())
+	if err != nil {
+		return nil, err
+	}
+	b := base(n.Schema(), in...)
+	b.Prop.Bounded, b.Prop.AppendOnly = true, true
+	switch n := n.(type) {
+	case *logical.Apply:
+		if len(n.Children()) == 2 && n.Kind < plan.ApplyCross {
+			b.Prop.Key = in[0].Props().Key
+		}
+		return &physical.Apply{Base: b, Kind: n.Kind, Test: n.Test, Correlated: logical.Correlated(n.Children()[1], 1)}, nil
+	case *logical.SetOp:
+		return &physical.SetOp{Base: b, Except: n.Except, All: n.All}, nil
+	case *logical.OverWindow:
+		b.Prop.Key = in[0].Props().Key
+		return &physical.OverWindow{Base: b, PartitionBy: n.PartitionBy, OrderBy: n.OrderBy, Calls: n.Calls}, nil
+	case *logical.Expand:
+		return &physical.Expand{Base: b, Cols: n.Cols, Sets: n.Sets}, nil
+	case *logical.Sort:
+		b.Prop.Key = in[0].Props().Key
+		return &physical.Sort{Base: b, Keys: n.Keys}, nil
+	case *logical.Limit:
+		return lw.limit(n, in[0], b), nil
+	case *logical.Recursive:
+		return &physical.RecursiveCTE{Base: b, Table: n.Table, Name: n.Name, All: n.All}, nil
+	case *logical.WorkTable:
+		return &physical.WorkTable{Base: b, Table: n.Table, Name: n.Name}, nil
+	}
+	return nil, sqlerr.Internal("no physical form of %T", n)
+}
+
+func (lw *lowerer) nodes(ns []logical.Node) ([]physical.Node, error) {
+	out := make([]physical.Node, len(ns))
+	for i, n := range ns {
+		p, err := lw.node(n)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// scan lowers a scan; conds are conditions right above it, of which a prefix of
+// the key may be looked up. They are not dropped here.
+func (lw *lowerer) scan(n *logical.Scan, conds []expr.Expr) (physical.Node, error) {
+	o := n.Object
+	b := base(n.Schema())
+	b.Prop.AppendOnly = lw.batch || o.AppendOnly
+	b.Prop.Bounded = true
+	switch o.Kind {
+	case catalog.KindSource:
+		s := sourceScan(n, b)
+		s.Prop.AppendOnly = true
+		s.Bounded = lw.batch || lw.env.Bounded != nil && lw.env.Bounded(o)
+		s.Prop.Bounded = s.Bounded
+		return s, nil
+	case catalog.KindSystem:
+		if !lw.batch {
+			return nil, sqlerr.Unsupported("system relation %q cannot be read by a continuous query", o.Name).At(n.Pos)
+		}
+		return &physical.SystemScan{Base: b, Object: o, Columns: n.Columns}, nil
+	}
+	b.Prop.Key = keyOf(o, n.Columns)
+	s := &physical.RelationScan{Base: b, Object: o, Columns: n.Columns, Feed: !lw.batch, Stream: !lw.batch && n.Stream}
+	if s.Stream {
+		s.Prop.Bounded = false
+	}
+	if lw.batch {
+		s.KeyEq = keyLookup(o, n.Columns, conds)
+	}
+	return s, nil
+}
+
+// sourceScan lists all declared columns with those that are read marked.
+func sourceScan(n *logical.Scan, b physical.Base) *physical.SourceScan {
+	s := &physical.SourceScan{Base: b, Object: n.Object}
+	for i, c := range n.Object.Columns {
+		if c.Generated != "" {
+			continue
+		}
+		s.Columns, s.Attrs = append(s.Columns, c), append(s.Attrs, i)
+		s.Used = append(s.Used, slices.Contains(n.Columns, i))
+	}
+	return s
+}
+
+// keyOf returns where an object's key is among the columns; nil if it is not.
+func keyOf(o *catalog.Object, cols []int) []int {
+	if o.Key == nil {
+		return nil
+	}
+	key := make([]int, len(o.Key))
+	for i, k := range o.Key {
+		if key[i] = slices.Index(cols, k); key[i] < 0 {
+			return nil
+		}
+	}
+	return key
+}
+
+// keyLookup finds values for the first columns of an object's key among
+// conditions column = value.
+func keyLookup(o *catalog.Object, cols []int, conds []expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, k := range o.Key {
+		v := keyValue(slices.Index(cols, k), o.Columns[k].Type, conds)
+		if v == nil {
+			break
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func keyValue(col int, t types.Type, conds []expr.Expr) expr.Expr {
+	for _, c := range conds {
+		name, args, ok := expr.AsCall(c)
+		if !ok || name != "=" || len(args) != 2 {
+			continue
+		}
+		for i := range args {
+			k, isCol := plan.ColumnOf(args[i])
+			v := args[1-i]
+			if !isCol || k != col || !expr.IsConst(v) {
+				continue
+			}
+			if x, err := expr.Cast(v, t.Base(), expr.Implicit); err == nil && sameKeyForm(v.Type(), t) {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// sameKeyForm tells whether values of v that equal a key of type t are the key's
+// own bytes once cast.
+func sameKeyForm(v, t types.Type) bool {
+	return v.ID == t.ID && v.Base().Equal(t.Base()) || v.IsInteger() && t.IsInteger()
+}
+
+func (lw *lowerer) filter(n *logical.Filter) (physical.Node, error) {
+	var in physical.Node
+	var err error
+	if s, ok := n.Input().(*logical.Scan); ok {
+		in, err = lw.scan(s, plan.Conjuncts(n.Pred))
+	} else {
+		in, err = lw.node(n.Input())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := lw.stable(in, "a condition", n.Pred); err != nil {
+		return nil, err
+	}
+	return &physical.Filter{Base: same(in), Pred: n.Pred}, nil
+}
+
+// same is the common part of a node that passes its input's rows or drops them.
+func same(in physical.Node) physical.Base {
+	b := physical.Base{Out: in.Schema(), Input: []physical.Node{in}, Prop: *in.Props()}
+	b.Prop.State, b.Prop.Bound = "", ""
+	return b
+}
+
+func (lw *lowerer) project(n *logical.Project) (physical.Node, error) {
+	in, err := lw.node(n.Input())
+	if err != nil {
+		return nil, err
+	}
+	if err := lw.stable(in, "a column", n.List...); err != nil {
+		return nil, err
+	}
+	p := &physical.Project{Base: base(n.Schema(), in), Exprs: n.List}
+	ip := in.Props()
+	p.Prop.AppendOnly, p.Prop.Bounded = ip.AppendOnly, ip.Bounded
+	at := map[int]int{} // input column → first output column that copies it
+	for i, e := range n.List {
+		c, shift, ok := copied(e)
+		if !ok {
+			continue
+		}
+		if _, dup := at[c]; !dup && shift == 0 {
+			at[c] = i
+		}
+		if t, ok := ip.Time(c); ok {
+			p.Prop.Times = append(p.Prop.Times, physical.TimeColumn{Col: i, Lag: max(0, t.Lag-shift)})
+		}
+	}
+	p.Prop.Key = movedKey(ip.Key, at)
+	p.Prop.EventTime = -1
+	if i, ok := at[ip.EventTime]; ok {
+		p.Prop.EventTime = i
+	} else if len(p.Prop.Times) > 0 {
+		p.Prop.EventTime = p.Prop.Times[0].Col
+	}
+	return p, nil
+}
+
+// copied tells whether e is an input column, perhaps moved in time.
+func copied(e expr.Expr) (col int, shift int64, ok bool) {
+	if c, ok := plan.ColumnOf(e); ok {
+		return c, 0, true
+	}
+	return plan.TimeShift(e)
+}
+
+func movedKey(key []int, at map[int]int) []int {
+	if key == nil {
+		return nil
+	}
+	out := make([]int, len(key))
+	for i, k := range key {
+		c, ok := at[k]
+		if !ok {
+			return nil
+		}
+		out[i] = c
+	}
+	return out
+}
+
+func (lw *lowerer) watermark(n *logical.Watermark) (physical.Node, error) {
+	in, err := lw.node(n.Input())
+	if err != nil || lw.batch {
+		return in, err
+	}
+	w := &physical.Watermark{Base: same(in), Column: n.Column, Expr: n.Expr, Delay: n.Delay}
+	w.Prop.EventTime = n.Column
+	w.Prop.Times = []physical.TimeColumn{{Col: n.Column}}
+	w.Prop.State, w.Prop.Bound = "watermark", "one row"
+	lw.timeName = n.Schema().ColumnName(n.Column)
+	return w, nil
+}
+
+func (lw *lowerer) window(n *logical.Window) (physical.Node, error) {
+	in, err := lw.node(n.Input())
+	if err != nil {
+		return nil, err
+	}
+	if n.Kind == plan.Session && !lw.batch {
+		return nil, sqlerr.Unsupported("a session window is only supported with GROUP BY in a continuous query").At(n.Pos).
+			WithHint("Group by the session's partition, window_start and window_end and by nothing else.")
+	}
+	w := &physical.Window{Base: same(in), WindowSpec: n.WindowSpec}
+	w.Out = n.Schema()
+	width := in.Schema().Len()
+	if n.Kind != plan.Tumble && w.Prop.Key != nil {
+		w.Prop.Key = append(slices.Clone(w.Prop.Key), width+1)
+	}
+	w.Prop.Times = append(slices.Clone(w.Prop.Times), windowTimes(&n.WindowSpec, in.Props(), width)...)
+	return w, nil
+}
+
+// windowTimes tells how the watermark bounds the window columns at width.
+func windowTimes(w *plan.WindowSpec, in *physical.Props, width int) []physical.TimeColumn {
+	t, ok := in.Time(w.TimeCol)
+	if !ok {
+		return nil
+	}
+	// Rows before the end are at most one microsecond less than it.
+	lag := max(0, t.Lag-1)
+	out := []physical.TimeColumn{{Col: width + 1, Lag: lag}}
+	if w.Kind != plan.Session {
+		out = append(out, physical.TimeColumn{Col: width, Lag: lag + w.Size})
+	}
+	return out
+}
+
+func (lw *lowerer) union(n *logical.Union) (physical.Node, error) {
+	in, err := lw.nodes(n.Children())
+	if err != nil {
+		return nil, err
+	}
+	u := &physical.Union{Base: base(n.Schema(), in...)}
+	u.Prop.AppendOnly, u.Prop.Bounded = true, true
+	for _, c := range in {
+		u.Prop.AppendOnly = u.Prop.AppendOnly && c.Props().AppendOnly
+		u.Prop.Bounded = u.Prop.Bounded && c.Props().Bounded
+	}
+	for col := range n.Schema().Len() {
+		t, all := physical.TimeColumn{Col: col}, true
+		for _, c := range in {
+			x, ok := c.Props().Time(col)
+			all = all && ok
+			t.Lag = max(t.Lag, x.Lag)
+		}
+		if all {
+			u.Prop.Times = append(u.Prop.Times, t)
+		}
+	}
+	if len(u.Prop.Times) > 0 {
+		u.Prop.EventTime = u.Prop.Times[0].Col
+	}
+	return u, nil
+}
+
+func (lw *lowerer) projectSet(n *logical.ProjectSet) (physical.Node, error) {
+	in, err := lw.node(n.Input())
+	if err != nil {
+		return nil, err
+	}
+	if err := lw.stable(in, "a column", n.Exprs()...); err != nil {
+		return nil, err
+	}
+	p := &physical.ProjectSet{Base: same(in), Calls: n.Calls}
+	p.Out, p.Prop.Key = n.Schema(), nil
+	return p, nil
+}
+
+// distinctOn keeps the first row per key: in a batch of sorted input, in a
+// stream by arrival or by the order asked for.
+func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
+	in, err := lw.node(n.Input())
+	if err != nil {
+		return nil, err
+	}
+	if lw.batch {
+		sort := &physical.Sort{Base: same(in), Keys: n.OrderBy}
+		d := &physical.DistinctOn{Base: same(sort), Keys: n.Keys, OrderBy: n.OrderBy}
+		d.Prop.Key = n.Keys
+		return d, nil
+	}
+	d := &physical.DistinctOn{Base: same(in), Keys: n.Keys, OrderBy: n.OrderBy}
+	if !in.Props().AppendOnly {
+		return nil, sqlerr.Unsupported("DISTINCT ON over rows that change is not supported in a continuous query").At(n.Pos).
+			WithHint("Use max(…) or min(…) with GROUP BY.")
+	}
+	d.Prop.Key = n.Keys
+	d.Prop.AppendOnly = len(n.OrderBy) == len(n.Keys)
+	if !d.Prop.AppendOnly && lw.mode == physical.Append {
+		return nil, sqlerr.Unsupported("DISTINCT ON with ORDER BY replaces rows and cannot run in output mode append").At(n.Pos).
+			WithHint("Use output_mode = 'update', or leave out ORDER BY to keep the first row that arrives.")
+	}
+	d.Prop.State, d.Prop.Bound = "one row per key", "key domain"
+	for _, k := range n.Keys {
+		if _, ok := d.Prop.Time(k); ok {
+			d.Prop.Bound = lw.byWatermark()
+		}
+	}
+	return d, nil
+}
+
+func (lw *lowerer) byWatermark() string { return "watermark of " + lw.timeName }
+
+func (lw *lowerer) limit(n *logical.Limit, in physical.Node, b physical.Base) physical.Node {
+	b.Prop.Key = in.Props().Key
+	s, ok := in.(*physical.Sort)
+	if ok && n.Count != nil {
+		b.Input = s.Children()
+		return &physical.TopN{Base: b, Keys: s.Keys, Limit: n.Count, Offset: n.Offset, WithTies: n.Ties}
+	}
+	l := &physical.Limit{Base: b, Limit: n.Count, Offset: n.Offset, WithTies: n.Ties}
+	if ok {
+		l.Ties = s.Keys
+	}
+	return l
+}

@@ -1,0 +1,28 @@
+package rule
+
+import "github.com/streamsql/streamsql/plan/logical"
+
+// Rule is a rewriting of plans with a name for tests.
+type Rule struct {
+	Name  string
+	Apply func(logical.Node) logical.Node
+}
+
+// Rules are all rules in the order in which they run.
+var Rules = []Rule{
+	{"fold constants", FoldConstants},
+	{"subqueries to joins", SubqueryJoins},
+	{"push filters", PushFilters},
+	{"merge projections", MergeProjects},
+	{"push filters", PushFilters}, // what a merged projection let through
+	{"prune columns", PruneColumns},
+	{"merge projections", MergeProjects},
+}
+
+// Optimize runs the rules.
+func Optimize(n logical.Node) logical.Node {
+	for _, r := range Rules {
+		n = r.Apply(n)
+	}
+	return n
+}
