@@ -35,6 +35,9 @@ type Bridge struct {
 	// height is that of the highest tree finished on this level.
 	height int
 	sc     scope
+	// selectable tells whether a subscript or field may follow the operand before
+	// the cursor; column and rowLit, whether the last operand was a column or (a, b).
+	selectable, column, rowLit bool
 }
 
 // NewBridge makes a bridge that reads at c.

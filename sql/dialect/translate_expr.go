@@ -1,5 +1,10 @@
 package dialect
 
+import (
+	"slices"
+	"sort"
+)
+
 // rank is the binding strength of PostgreSQL's operators, weakest first.
 type rank uint8
 
@@ -30,6 +35,12 @@ type scope struct {
 	noIn bool
 	// between counts the BETWEENs that wait for their AND.
 	between int
+	// inUsed is set between one of BETWEEN, IN and LIKE and the next weaker
+	// operator: they do not associate.
+	inUsed bool
+	// start holds for each rank where in the output the left operand of an operator
+	// of that rank begins.
+	start [rankCast + 1]int
 	// links and logic count the operators, AND and OR apart.
 	links, logic int
 }
@@ -45,6 +56,9 @@ func (b *Bridge) exprIn(sc scope) {
 	h := b.down()
 	saved := b.sc
 	b.sc = sc
+	for r := range b.sc.start {
+		b.sc.start[r] = len(b.out)
+	}
 	for {
 		b.operand()
 		if !b.infix() {
@@ -53,6 +67,7 @@ func (b *Bridge) exprIn(sc scope) {
 	}
 	links := b.sc.links + b.sc.logic/16
 	b.sc = saved
+	b.selectable = false
 	b.up(h, links)
 }
 
@@ -151,6 +166,9 @@ func (b *Bridge) infixOp(t *Token) (more, operand bool) {
 	if b.weaker(r) {
 		return false, false
 	}
+	if r < rankIn {
+		b.sc.inUsed = false
+	}
 	if r == rankOp {
 		b.emit(" & ")
 		b.call("op", b.I)
@@ -159,47 +177,74 @@ func (b *Bridge) infixOp(t *Token) (more, operand bool) {
 		b.emit(" " + t.Text + " ")
 	}
 	b.I++
+	b.rightOf(r)
 	if b.anyAll() {
-		b.endsAt(r + 1)
+		b.complete(r, r)
 		return true, false
 	}
 	return true, true
 }
 
-// endsAt refuses an operator of at least rank r after a construct that is
-// complete in itself: the parser behind would bind it to the construct's end.
-func (b *Bridge) endsAt(r rank) {
-	next := rankNone
+// rightOf notes that the right operand of an operator of rank r begins.
+func (b *Bridge) rightOf(r rank) {
+	for k := r + 1; k <= rankCast; k++ {
+		b.sc.start[k] = len(b.out)
+	}
+}
+
+// complete ends a predicate of rank p that takes nothing to its right: an IS
+// test, IN (list), op ANY (…). If an operator of at least rank from follows, the
+// parser behind would give it only the predicate's end, so the whole predicate
+// is put in parentheses.
+func (b *Bridge) complete(p, from rank) {
+	b.selectable = false
+	if b.nextRank() < from {
+		return
+	}
+	at := b.sc.start[p]
+	b.out = slices.Insert(b.out, at, '(')
+	k := sort.Search(len(b.marks), func(i int) bool { return int(b.marks[i].out) >= at })
+	b.marks = slices.Insert(b.marks, k, mark{int32(at), b.marks[k].tok})
+	for i := k + 1; i < len(b.marks); i++ {
+		b.marks[i].out++
+	}
+	b.emit(")")
+	for r := p; r <= rankCast; r++ {
+		b.sc.start[r] = at
+	}
+}
+
+// nextRank returns the rank of the infix or postfix operator at the cursor.
+func (b *Bridge) nextRank() rank {
 	switch t := b.Cur(); t.Kind {
 	case Op:
-		next = opRank(t.Text)
+		return opRank(t.Text)
 	case Punct:
-		if t.Text == "::" || t.Text == "[" {
-			next = rankCast
+		if t.Text == "::" {
+			return rankCast
 		}
 	case Ident:
 		switch t.Text {
 		case "in", "between", "like", "ilike", "similar", "overlaps":
-			next = rankIn
+			return rankIn
 		case "not":
-			if n := b.Peek(1).Text; n == "in" || n == "between" || n == "like" || n == "ilike" || n == "similar" {
-				next = rankIn
+			switch b.Peek(1).Text {
+			case "in", "between", "like", "ilike", "similar":
+				return rankIn
 			}
 		case "operator":
 			if b.IsPunct(1, "(") {
-				next = rankOp
+				return rankOp
 			}
 		case "collate":
-			next = rankCollate
+			return rankCollate
 		case "at":
-			if b.IsWord(1, "time", "zone") {
-				next = rankAt
+			if b.IsWord(1, "time", "zone") || b.IsWord(1, "local") {
+				return rankAt
 			}
 		}
 	}
-	if next >= r {
-		b.Syntax()
-	}
+	return rankNone
 }
 
 // opRank returns the rank of an infix operator.
@@ -221,6 +266,7 @@ func opRank(op string) rank {
 func (b *Bridge) postfix(t *Token) bool {
 	switch t.Text {
 	case "::":
+		b.selectable = false
 		b.emit(" || ")
 		b.call("cast", b.I)
 		b.emit(", ")
@@ -228,9 +274,12 @@ func (b *Bridge) postfix(t *Token) bool {
 		b.fact('t', b.types.ParseType())
 		b.emit(")")
 	case "[":
+		if !b.selectable {
+			return false
+		}
 		b.subscript()
 	case ".":
-		if !b.afterBracket() {
+		if !b.selectable {
 			return false
 		}
 		b.emit(" || ")
@@ -249,13 +298,6 @@ func (b *Bridge) postfix(t *Token) bool {
 		return false
 	}
 	return true
-}
-
-// afterBracket tells whether what stands before the cursor may be followed by a
-// field selection.
-func (b *Bridge) afterBracket() bool {
-	p := &b.Toks[b.I-1]
-	return p.Kind == Param || p.IsName() || p.Kind == Punct && (p.Text == ")" || p.Text == "]")
 }
 
 func (b *Bridge) subscript() {
@@ -278,6 +320,7 @@ func (b *Bridge) subscript() {
 	}
 	b.NeedPunct("]")
 	b.emit(")")
+	b.selectable = true
 }
 
 func (b *Bridge) infixWord(word string) (more, operand bool) {
@@ -289,7 +332,7 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 			return false, false
 		}
 		b.emit(" OR ")
-		b.logical()
+		b.logical(rankOr)
 		return true, true
 	case "operator":
 		if !b.IsPunct(1, "(") || b.weaker(rankOp) {
@@ -299,14 +342,22 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 		b.call("op", b.I)
 		b.emit(") & ")
 		b.skipOperator()
-		return true, !b.anyAll()
+		b.rightOf(rankOp)
+		if b.anyAll() {
+			b.complete(rankOp, rankOp)
+			return true, false
+		}
+		return true, true
 	case "is", "isnull", "notnull":
 		if b.weaker(rankIs) {
 			return false, false
 		}
+		b.sc.inUsed = false
 		operand = b.is(word)
-		if !operand {
-			b.endsAt(rankIs + 1)
+		if operand {
+			b.rightOf(rankIs)
+		} else {
+			b.complete(rankIs, rankIn)
 		}
 		return true, operand
 	case "not", "in", "between", "like", "ilike", "similar":
@@ -319,6 +370,7 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 		b.call("esc", b.I)
 		b.emit(") | ")
 		b.I++
+		b.rightOf(rankIn)
 		return true, true
 	case "overlaps":
 		if b.weaker(rankIn) {
@@ -328,6 +380,7 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 		b.call("overlaps", b.I)
 		b.emit(") | ")
 		b.I++
+		b.rightOf(rankIn)
 		return true, true
 	case "collate":
 		return b.collate(), false
@@ -340,17 +393,24 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 func (b *Bridge) and() (more, operand bool) {
 	if b.sc.between > 0 {
 		b.sc.between--
-	} else if b.weaker(rankAnd) {
+		b.emit(" AND ")
+		b.logical(rankIn)
+		b.sc.inUsed = true
+		return true, true
+	}
+	if b.weaker(rankAnd) {
 		return false, false
 	}
 	b.emit(" AND ")
-	b.logical()
+	b.logical(rankAnd)
 	return true, true
 }
 
 // logical counts an AND or OR apart, undoing what the caller will count.
-func (b *Bridge) logical() {
+func (b *Bridge) logical(r rank) {
 	b.I++
+	b.rightOf(r)
+	b.sc.inUsed = false
 	b.sc.logic++
 	b.sc.links--
 }
@@ -393,12 +453,18 @@ func (b *Bridge) inOrLike() (more, operand bool) {
 		return false, false
 	}
 	switch w.Text {
+	case "in", "between", "like", "ilike", "similar":
+		if b.sc.inUsed && !(w.Text == "in" && b.sc.noIn) {
+			b.Syntax()
+		}
+	}
+	switch w.Text {
 	case "in":
 		if b.sc.noIn {
 			return false, false
 		}
 		b.in(not)
-		b.endsAt(rankIn)
+		b.complete(rankIn, rankIn)
 		return true, false
 	case "between":
 		b.emit([...]string{" BETWEEN ", " NOT BETWEEN "}[not])
@@ -410,6 +476,8 @@ func (b *Bridge) inOrLike() (more, operand bool) {
 			b.Accept("asymmetric")
 		}
 		b.sc.between++
+		b.sc.inUsed = true
+		b.rightOf(rankIn)
 		return true, true
 	case "like", "ilike":
 		b.emit(" | ")
@@ -424,10 +492,12 @@ func (b *Bridge) inOrLike() (more, operand bool) {
 		return false, false
 	}
 	b.emit(") | ")
+	b.rightOf(rankIn)
 	if b.anyAll() {
-		b.endsAt(rankIn)
+		b.complete(rankIn, rankIn)
 		return true, false
 	}
+	b.sc.inUsed = true
 	return true, true
 }
 
@@ -456,6 +526,7 @@ func (b *Bridge) collate() bool {
 	b.call("coll", b.I)
 	b.emit(")")
 	b.I++
+	b.selectable = false
 	if !b.Cur().IsName() || b.Cur().Kind == Ident && reserved[b.Cur().Text] {
 		b.Syntax()
 	}
@@ -473,6 +544,7 @@ func (b *Bridge) atTimeZone() (more, operand bool) {
 		b.call("attz", b.I)
 		b.emit(") || ")
 		b.I += 3
+		b.rightOf(rankAt)
 		return true, true
 	case b.Is("at", "local"):
 		b.emit(" || ")

@@ -11,6 +11,14 @@ func upperWord(s string) string { return strings.ToUpper(s) }
 // primary translates an operand: literal, name, call, parenthesis.
 func (b *Bridge) primary() {
 	t := b.Cur()
+	b.operandOf(t)
+	row := b.rowLit
+	b.selectable = t.Kind == Param || t.Kind == Punct && !row || b.column
+	b.rowLit = false
+	b.column = false
+}
+
+func (b *Bridge) operandOf(t *Token) {
 	switch t.Kind {
 	case Num, Str, Bits, Param:
 		b.ref(b.I)
@@ -25,9 +33,14 @@ func (b *Bridge) primary() {
 		}
 		b.emit("(")
 		b.I++
-		b.exprList()
+		b.expr()
+		row := b.comma()
+		if row {
+			b.exprList()
+		}
 		b.NeedPunct(")")
 		b.emit(")")
+		b.rowLit = row
 	case Quoted:
 		b.name()
 	case Ident:
@@ -422,6 +435,7 @@ func (b *Bridge) name() {
 		}
 		b.ref(first)
 		b.I += n
+		b.column = true
 		if b.IsPunct(0, ".") {
 			b.I++
 			b.Syntax()
