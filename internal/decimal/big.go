@@ -71,3 +71,15 @@ func bigDigits(x *big.Int) int {
 	}
 	return n
 }
+
+// weightBig is weight for a number of any length that is not 0.
+func weightBig(x *big.Int, scale int) (w, first int) {
+	n := bigDigits(x)
+	e := n - 1 - scale
+	w = e >> 2
+	lead := e - w<<2 + 1
+	if n <= lead {
+		return w, int(x.Int64()) * int(pow10[lead-n].lo)
+	}
+	return w, int(new(big.Int).Quo(x, bigPow10(n-lead)).Int64())
+}

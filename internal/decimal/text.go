@@ -201,13 +201,16 @@ func (m *mantissa) fit(precision, scale int) (Decimal, error) {
 	// Bring the digits below the limits of a Decimal, cut; one digit behind the
 	// place to round to is enough to round by.
 	c, at := m.c, have
-	for at > MaxScale || !c.fits() && at > scale+1 {
+	for at > MaxScale || !c.fits() && at > scale {
 		if c.isZero() {
 			at = MaxScale
 			break
 		}
-		c, _ = c.div64(10)
-		at--
+		q, r := c.div64(10)
+		if at == scale+1 && r >= 5 {
+			q, _ = q.add(u128{0, 1})
+		}
+		c, at = q, at-1
 	}
 	if at < 0 {
 		up, ok := upscale(c, -at)
