@@ -109,45 +109,64 @@ type record struct {
 // nextRecord parses the record at the front of b and returns the bytes behind
 // it; ok is false for malformed bytes.
 func nextRecord(b []byte, r *record) (rest []byte, ok bool) {
-	size, n := binary.Varint(b)
-	if n <= 0 || size < 1 || size > int64(len(b)-n) {
+	size, i := varint(b, 0)
+	if i == 0 || size < 1 || size > int64(len(b)-i) {
 		return nil, false
 	}
-	rest = b[n+int(size):]
-	b = b[n+1 : n+int(size)] // behind the attributes, which format 2 does not use
-	if r.timeDelta, n = binary.Varint(b); n <= 0 {
+	end := i + int(size)
+	rest, b = b[end:], b[:end]
+	// Behind the attributes, which format 2 does not use.
+	if r.timeDelta, i = varint(b, i+1); i == 0 {
 		return nil, false
 	}
-	b = b[n:]
-	if r.offsetDelta, n = binary.Varint(b); n <= 0 {
+	if r.offsetDelta, i = varint(b, i); i == 0 {
 		return nil, false
 	}
-	if r.key, b, ok = varBytes(b[n:]); !ok {
+	if r.key, i = varBytes(b, i); i == 0 {
 		return nil, false
 	}
-	if r.value, b, ok = varBytes(b); !ok {
+	if r.value, i = varBytes(b, i); i == 0 {
 		return nil, false
 	}
-	count, n := binary.Varint(b)
-	if n <= 0 || count < 0 || count > int64(len(b)) {
+	count, i := varint(b, i)
+	if i == 0 || count < 0 || count > int64(len(b)) {
 		return nil, false
 	}
-	r.nHeaders, r.headers = int(count), b[n:]
+	r.nHeaders, r.headers = int(count), b[i:]
 	return rest, true
 }
 
-// varBytes takes a byte string with its length off the front of b; nil for the
-// length -1.
-func varBytes(b []byte) (s, rest []byte, ok bool) {
-	size, n := binary.Varint(b)
-	switch {
-	case n <= 0 || size < -1 || size > int64(len(b)-n):
-		return nil, nil, false
-	case size == -1:
-		return nil, b[n:], true
+// varint reads a number at b[i:]; next is the index behind it, 0 if there is none.
+func varint(b []byte, i int) (x int64, next int) {
+	if i < len(b) && b[i] < 0x80 {
+		return int64(b[i]>>1) ^ -int64(b[i]&1), i + 1
 	}
-	b = b[n:]
-	return b[:size:size], b[size:], true
+	return longVarint(b, i)
+}
+
+func longVarint(b []byte, i int) (x int64, next int) {
+	if i >= len(b) {
+		return 0, 0
+	}
+	x, n := binary.Varint(b[i:])
+	if n <= 0 {
+		return 0, 0
+	}
+	return x, i + n
+}
+
+// varBytes reads a byte string with its length at b[i:]; nil for the length -1.
+// next is the index behind it, 0 if there is none.
+func varBytes(b []byte, i int) (s []byte, next int) {
+	size, i := varint(b, i)
+	switch {
+	case i == 0 || size < -1 || size > int64(len(b)-i):
+		return nil, 0
+	case size == -1:
+		return nil, i
+	}
+	end := i + int(size)
+	return b[i:end:end], end
 }
 
 // header is one header of a record; a nil value is null.
@@ -155,14 +174,13 @@ type header struct{ name, value []byte }
 
 // appendHeaders parses r's headers to dst.
 func appendHeaders(dst []header, r *record) ([]header, bool) {
-	b := r.headers
+	i := 0
 	for range r.nHeaders {
 		var h header
-		var ok bool
-		if h.name, b, ok = varBytes(b); !ok || h.name == nil {
+		if h.name, i = varBytes(r.headers, i); i == 0 || h.name == nil {
 			return dst, false
 		}
-		if h.value, b, ok = varBytes(b); !ok {
+		if h.value, i = varBytes(r.headers, i); i == 0 {
 			return dst, false
 		}
 		dst = append(dst, h)
