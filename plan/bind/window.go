@@ -91,6 +91,12 @@ func (l *level) windowTVF(t *sql.TableFunc, c *sql.FuncCall, s side) (item, erro
 	if err != nil {
 		return item{}, err
 	}
+	by := ra.PartitionBy
+	if n := len(by) - 2; n > 0 && len(c.Args) == 1 { // the list has taken in what follows it
+		call := *c
+		call.Args = append([]sql.Expr{x}, by[n:]...)
+		c, by = &call, by[:n]
+	}
 	args, err := windowArgs(c)
 	if err != nil {
 		return item{}, err
@@ -103,11 +109,11 @@ func (l *level) windowTVF(t *sql.TableFunc, c *sql.FuncCall, s side) (item, erro
 	if err = w.windowSpans(&spec, c, args); err != nil {
 		return item{}, err
 	}
-	if len(ra.PartitionBy) > 0 && spec.Kind != plan.Session {
-		return item{}, sqlerr.Unsupported("PARTITION BY in %s is not supported", c.Name.Text).At(ra.PartitionBy[0].Position()).
+	if len(by) > 0 && spec.Kind != plan.Session {
+		return item{}, sqlerr.Unsupported("PARTITION BY in %s is not supported", c.Name.Text).At(by[0].Position()).
 			WithHint("Only SESSION needs it; leave it out.")
 	}
-	for _, p := range ra.PartitionBy {
+	for _, p := range by {
 		e, err := w.scalar(p, "PARTITION BY")
 		if err != nil {
 			return item{}, err

@@ -93,6 +93,9 @@ func (p *Plan) dropOrder(n logical.Node, target *catalog.Object) logical.Node {
 	}
 	switch t := n.(type) {
 	case *logical.Sort:
+		if _, ok := t.Input().(*logical.DistinctOn); ok { // which has the order
+			return t.Input()
+		}
 		p.Notices = append(p.Notices, "ORDER BY has no effect on a materialized view; sort when it is read")
 		return t.Input()
 	case *logical.Project:

@@ -53,7 +53,7 @@ func DML(env *Env, s sql.Statement) (*Change, error) {
 		out.Columns = append(out.Columns, Column{Name: c.Names[i], Type: e.Type()})
 	}
 	names := columnsOf(c.Source)
-	out.Logical = rule.Optimize(c.Source)
+	out.Logical = rule.Optimize(rule.DropWatermarks(c.Source))
 	lw := &lowerer{env: env, batch: true}
 	root, err := lw.node(out.Logical)
 	if err != nil {

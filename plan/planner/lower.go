@@ -26,7 +26,7 @@ type lowerer struct {
 func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
 	switch n := n.(type) {
 	case *logical.Scan:
-		return lw.scan(n, nil)
+		return lw.scan(n)
 	case *logical.Values:
 		v := &physical.Values{Base: base(n.Schema()), Rows: n.Rows}
 		v.Prop.Bounded, v.Prop.AppendOnly = true, true
@@ -85,6 +85,9 @@ func (lw *lowerer) batchNode(n logical.Node) (physical.Node, error) {
 	case *logical.Expand:
 		return &physical.Expand{Base: b, Cols: n.Cols, Sets: n.Sets}, nil
 	case *logical.Sort:
+		if d, ok := in[0].(*physical.DistinctOn); ok && beginsWith(d.OrderBy, n.Keys) {
+			return d, nil
+		}
 		b.Prop.Key = in[0].Props().Key
 		return &physical.Sort{Base: b, Keys: n.Keys}, nil
 	case *logical.Limit:
@@ -109,9 +112,7 @@ func (lw *lowerer) nodes(ns []logical.Node) ([]physical.Node, error) {
 	return out, nil
 }
 
-// scan lowers a scan; conds are conditions right above it, of which a prefix of
-// the key may be looked up. They are not dropped here.
-func (lw *lowerer) scan(n *logical.Scan, conds []expr.Expr) (physical.Node, error) {
+func (lw *lowerer) scan(n *logical.Scan) (physical.Node, error) {
 	o := n.Object
 	b := base(n.Schema())
 	b.Prop.AppendOnly = lw.batch || o.AppendOnly
@@ -133,9 +134,6 @@ func (lw *lowerer) scan(n *logical.Scan, conds []expr.Expr) (physical.Node, erro
 	s := &physical.RelationScan{Base: b, Object: o, Columns: n.Columns, Feed: !lw.batch, Stream: !lw.batch && n.Stream}
 	if s.Stream {
 		s.Prop.Bounded = false
-	}
-	if lw.batch {
-		s.KeyEq = keyLookup(o, n.Columns, conds)
 	}
 	return s, nil
 }
@@ -168,53 +166,50 @@ func keyOf(o *catalog.Object, cols []int) []int {
 }
 
 // keyLookup finds values for the first columns of an object's key among
-// conditions column = value.
-func keyLookup(o *catalog.Object, cols []int, conds []expr.Expr) []expr.Expr {
-	var out []expr.Expr
+// conditions column = value; rest are the other conditions.
+func keyLookup(o *catalog.Object, cols []int, conds []expr.Expr) (key, rest []expr.Expr) {
+	rest = conds
 	for _, k := range o.Key {
-		v := keyValue(slices.Index(cols, k), o.Columns[k].Type, conds)
+		v, at := keyValue(slices.Index(cols, k), o.Columns[k].Type, rest)
 		if v == nil {
 			break
 		}
-		out = append(out, v)
+		key = append(key, v)
+		rest = slices.Delete(slices.Clone(rest), at, at+1)
 	}
-	return out
+	return key, rest
 }
 
-func keyValue(col int, t types.Type, conds []expr.Expr) expr.Expr {
-	for _, c := range conds {
+// keyValue finds a condition that column col, of type t, equals a value of the
+// same form, and where it is.
+func keyValue(col int, t types.Type, conds []expr.Expr) (expr.Expr, int) {
+	for i, c := range conds {
 		name, args, ok := expr.AsCall(c)
 		if !ok || name != "=" || len(args) != 2 {
 			continue
 		}
-		for i := range args {
-			k, isCol := plan.ColumnOf(args[i])
-			v := args[1-i]
+		for side, a := range args {
+			k, isCol := plan.ColumnOf(a)
+			v := args[1-side]
 			if !isCol || k != col || !expr.IsConst(v) {
 				continue
 			}
-			if x, err := expr.Cast(v, t.Base(), expr.Implicit); err == nil && sameKeyForm(v.Type(), t) {
-				return x
+			if v.Type().ID != t.ID && !(v.Type().IsInteger() && t.IsInteger()) {
+				continue
+			}
+			if x, err := expr.Cast(v, t.Base(), expr.Implicit); err == nil {
+				return x, i
 			}
 		}
 	}
-	return nil
-}
-
-// sameKeyForm tells whether values of v that equal a key of type t are the key's
-// own bytes once cast.
-func sameKeyForm(v, t types.Type) bool {
-	return v.ID == t.ID && v.Base().Equal(t.Base()) || v.IsInteger() && t.IsInteger()
+	return nil, 0
 }
 
 func (lw *lowerer) filter(n *logical.Filter) (physical.Node, error) {
-	var in physical.Node
-	var err error
 	if s, ok := n.Input().(*logical.Scan); ok {
-		in, err = lw.scan(s, plan.Conjuncts(n.Pred))
-	} else {
-		in, err = lw.node(n.Input())
+		return lw.filteredScan(s, plan.Conjuncts(n.Pred))
 	}
+	in, err := lw.node(n.Input())
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +217,26 @@ func (lw *lowerer) filter(n *logical.Filter) (physical.Node, error) {
 		return nil, err
 	}
 	return &physical.Filter{Base: same(in), Pred: n.Pred}, nil
+}
+
+// filteredScan lowers a scan with conditions; those that a look-up by key
+// answers are dropped.
+func (lw *lowerer) filteredScan(s *logical.Scan, conds []expr.Expr) (physical.Node, error) {
+	in, err := lw.scan(s)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := in.(*physical.RelationScan); ok && lw.batch {
+		r.KeyEq, conds = keyLookup(r.Object, r.Columns, conds)
+		if len(conds) == 0 {
+			return r, nil
+		}
+	}
+	pred := plan.Conjunction(conds)
+	if err := lw.stable(in, "a condition", pred); err != nil {
+		return nil, err
+	}
+	return &physical.Filter{Base: same(in), Pred: pred}, nil
 }
 
 // same is the common part of a node that passes its input's rows or drops them.
@@ -239,11 +254,19 @@ func (lw *lowerer) project(n *logical.Project) (physical.Node, error) {
 	if err := lw.stable(in, "a column", n.List...); err != nil {
 		return nil, err
 	}
-	p := &physical.Project{Base: base(n.Schema(), in), Exprs: n.List}
+	list := n.List
+	if q, ok := in.(*physical.Project); ok && onlyColumns(q.Exprs) {
+		in = q.Children()[0]
+		list = make([]expr.Expr, len(n.List))
+		for i, e := range n.List {
+			list[i] = expr.Substitute(e, func(c int) expr.Expr { return q.Exprs[c] })
+		}
+	}
+	p := &physical.Project{Base: base(n.Schema(), in), Exprs: list}
 	ip := in.Props()
 	p.Prop.AppendOnly, p.Prop.Bounded = ip.AppendOnly, ip.Bounded
 	at := map[int]int{} // input column → first output column that copies it
-	for i, e := range n.List {
+	for i, e := range list {
 		c, shift, ok := copied(e)
 		if !ok {
 			continue
@@ -263,6 +286,16 @@ func (lw *lowerer) project(n *logical.Project) (physical.Node, error) {
 		p.Prop.EventTime = p.Prop.Times[0].Col
 	}
 	return p, nil
+}
+
+// onlyColumns tells whether a projection but moves columns.
+func onlyColumns(es []expr.Expr) bool {
+	for _, e := range es {
+		if _, ok := plan.ColumnOf(e); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // copied tells whether e is an input column, perhaps moved in time.
@@ -296,7 +329,7 @@ func (lw *lowerer) watermark(n *logical.Watermark) (physical.Node, error) {
 	w := &physical.Watermark{Base: same(in), Column: n.Column, Expr: n.Expr, Delay: n.Delay}
 	w.Prop.EventTime = n.Column
 	w.Prop.Times = []physical.TimeColumn{{Col: n.Column}}
-	w.Prop.State, w.Prop.Bound = "watermark", "one row"
+	w.Prop.State, w.Prop.Bound = "greatest time", "one value per split"
 	lw.timeName = n.Schema().ColumnName(n.Column)
 	return w, nil
 }
@@ -407,6 +440,11 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 		}
 	}
 	return d, nil
+}
+
+// beginsWith tells whether rows in the order of keys are in that of prefix too.
+func beginsWith(keys, prefix []plan.SortKey) bool {
+	return len(prefix) <= len(keys) && slices.Equal(keys[:len(prefix)], prefix)
 }
 
 func (lw *lowerer) byWatermark() string { return "watermark of " + lw.timeName }

@@ -68,8 +68,10 @@ func (lw *lowerer) closing(a *physical.HashAgg, times []physical.TimeColumn) {
 			}
 		}
 	}
-	if len(a.Prop.Times) > 0 {
-		a.Prop.EventTime = a.Prop.Times[0].Col
+	for _, t := range a.Prop.Times {
+		if e, ok := a.Prop.Time(a.Prop.EventTime); !ok || t.Lag < e.Lag {
+			a.Prop.EventTime = t.Col
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func Select(env *Env, q *sql.Query) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Params: params, Reads: rec.objects(), Columns: columnsOf(n), EventTime: -1}
-	p.Logical = rule.Optimize(n)
+	p.Logical = rule.Optimize(rule.DropWatermarks(n))
 	lw := &lowerer{env: env, batch: true}
 	root, err := lw.node(p.Logical)
 	if err != nil {

@@ -2,8 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +17,15 @@ import (
 // testCatalog is a Resolver over objects made by CREATE statements.
 type testCatalog struct {
 	objects []*catalog.Object
+	system  *catalog.Snapshot
+}
+
+func newTestCatalog(t testing.TB) *testCatalog {
+	c, err := catalog.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testCatalog{system: c.Snapshot()}
 }
 
 func (c *testCatalog) Resolve(schema, name string) (*catalog.Object, error) {
@@ -28,6 +35,9 @@ func (c *testCatalog) Resolve(schema, name string) (*catalog.Object, error) {
 			return o, nil
 		}
 		known = append(known, o.Name.Name)
+	}
+	if o, err := c.system.Resolve(schema, name); err == nil {
+		return o, nil
 	}
 	if schema != "" {
 		name = schema + "." + name
@@ -148,7 +158,7 @@ func (c *testCatalog) addTable(d *sql.TableDef, kind catalog.Kind, appendOnly bo
 // plan or the error.
 func TestPlans(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		c := &testCatalog{}
+		c := newTestCatalog(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return runCommand(t, c, d)
 		})
@@ -160,13 +170,6 @@ func runCommand(t *testing.T, c *testCatalog, d *datadriven.TestData) string {
 	env := &Env{Resolver: c}
 	if d.Cmd == "define" {
 		return report(d.Input, c.define(d.Input))
-	}
-	if d.Cmd == "include" {
-		text, err := os.ReadFile(filepath.Join("testdata", "include", strings.TrimSpace(d.Input)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return report(string(text), c.define(string(text)))
 	}
 	stmt, err := sql.ParseOne(d.Input)
 	if err != nil {

@@ -26,3 +26,13 @@ func Optimize(n logical.Node) logical.Node {
 	}
 	return n
 }
+
+// DropWatermarks takes watermarks off a plan that is read as a batch.
+func DropWatermarks(n logical.Node) logical.Node {
+	return logical.Transform(n, func(n logical.Node) logical.Node {
+		if w, ok := n.(*logical.Watermark); ok {
+			return w.Input()
+		}
+		return n
+	})
+}
