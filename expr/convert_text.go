@@ -207,6 +207,15 @@ func modConverter(from, to types.Type, ctx CastContext) converter {
 			d, err := f.dec(0, i).Fits(int(to.Mod), int(to.Scale))
 			return f.setDecErr(i, d, err)
 		}}
+	case types.Interval:
+		if to.Mod == 0 {
+			return converter{relabel: true}
+		}
+		return converter{row: func(f *frame, i int) error {
+			iv := f.ivl(0, i)
+			iv.Micros = types.RoundMicros(iv.Micros, int(to.Mod))
+			return f.setIvl(i, iv, nil)
+		}}
 	case types.Time, types.Timestamp, types.Timestamptz:
 		if to.Mod == 0 {
 			return converter{relabel: true}

@@ -339,7 +339,7 @@ func zoneByName(name string) (*time.Location, error) {
 	// An abbreviation such as EST, or an offset such as +02: read them as in a
 	// timestamp, whose distance from UTC then is the answer.
 	us, err := types.ParseTimestamptz("2000-01-01 00:00:00 "+name, nil)
-	if err != nil {
+	if err != nil || name == "" {
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "time zone \"%s\" not recognized", string([]byte(name)))
 	}
 	const midnight = 10957 * types.MicrosPerDay

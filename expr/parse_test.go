@@ -428,7 +428,12 @@ func (p *parser) primary() Expr {
 	case "array":
 		p.next()
 		p.expect("[")
-		return must(ArrayCtor(nil, p.list("]")...))
+		elems := p.list("]")
+		if len(elems) == 0 && p.peek() == "::" {
+			p.next()
+			return must(ArrayCtor(p.typeName().Elem))
+		}
+		return must(ArrayCtor(nil, elems...))
 	case "row":
 		p.next()
 		p.expect("(")

@@ -152,12 +152,11 @@ type polyBinding struct{ elem, compat types.Type }
 // bindPoly finds the types that anyelement and anycompatible stand for.
 func bindPoly(c candidate, ts []types.Type) (b polyBinding, ok bool) {
 	var compats []types.Type
-	usesElem, usesCompat := false, false
+	usesCompat := false
 	for i, p := range c.params {
 		t := ts[i]
 		switch p.kind {
 		case anyElement, anyNonArray, anyArray:
-			usesElem = true
 			if t.ID == types.Unknown {
 				continue
 			}
@@ -187,10 +186,17 @@ func bindPoly(c candidate, ts []types.Type) (b polyBinding, ok bool) {
 		}
 		b.compat = b.compat.Base()
 	}
-	if usesElem && b.elem.ID == types.Unknown {
-		b.elem = types.TText
-	}
 	return b, true
+}
+
+// usesElem tells whether a parameter is anyelement or one of its kin.
+func usesElem(c candidate) bool {
+	for _, p := range c.params {
+		if p.kind == anyElement || p.kind == anyNonArray || p.kind == anyArray {
+			return true
+		}
+	}
+	return false
 }
 
 // typeOf returns the type that a parameter has in this call; t is the argument's.
@@ -359,6 +365,10 @@ func assumeSame(cs []candidate, ts []types.Type) (candidate, bool) {
 func bindCall(c candidate, args []Expr) (Expr, error) {
 	ts := argTypes(args)
 	b, _ := bindPoly(c, ts)
+	if b.elem.ID == types.Unknown && usesElem(c) {
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch,
+			"could not determine polymorphic type because input has type unknown")
+	}
 	bound := make([]Expr, len(args))
 	for i, a := range args {
 		want := b.typeOf(c.params[i], ts[i])
@@ -398,9 +408,6 @@ func callFunction(name string, args []Expr, variadic bool) (Expr, error) {
 	ts := argTypes(args)
 	c, ok, ambiguous := resolve(functionTable().byName[name], ts, variadic)
 	if ok {
-		if special := specialCall(name); special != nil {
-			return special(c, args)
-		}
 		return bindCall(c, args)
 	}
 	if id, isType := typeIDs[name]; isType && len(args) == 1 && CanCast(ts[0], types.Type{ID: id}, Explicit) {

@@ -10,4 +10,8 @@ func addAll(t *table) {
 	addPatterns(t)
 	addBinary(t)
 	addArrays(t)
+	addMath(t)
+	addHash(t)
+	addJSON(t)
+	addSystem(t)
 }
