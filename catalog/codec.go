@@ -27,6 +27,7 @@ type objectRecord struct {
 	Kind          string            `json:"kind"`
 	Columns       []columnRecord    `json:"columns,omitempty"`
 	Key           []int             `json:"key,omitempty"`
+	KeyConstraint string            `json:"key_constraint,omitempty"`
 	AppendOnly    bool              `json:"append_only,omitempty"`
 	Watermark     *watermarkRecord  `json:"watermark,omitempty"`
 	Options       map[string]string `json:"options,omitempty"`
@@ -133,7 +134,7 @@ func EncodeObject(o *Object) ([]byte, error) {
 	r := objectRecord{ID: o.ID, Schema: o.Name.Schema, Name: o.Name.Name, Kind: o.Kind.String(), Key: o.Key,
 		AppendOnly: o.AppendOnly, Options: o.Options, Format: o.Format, Encode: o.Encode,
 		FormatOptions: o.FormatOptions, Query: o.Query, SQL: o.SQL, Into: o.Into, DependsOn: o.DependsOn,
-		Comment: o.Comment}
+		Comment: o.Comment, KeyConstraint: o.KeyConstraint}
 	for _, c := range o.Columns {
 		r.Columns = append(r.Columns, columnRecord{c.Name, encodeType(c.Type), c.NotNull, c.Default,
 			c.Generated, c.Meta, c.Hidden, c.Comment})
@@ -153,7 +154,7 @@ func DecodeObject(data []byte) (*Object, error) {
 	o := &Object{ID: r.ID, Name: Name{r.Schema, r.Name}, Kind: kindsByName[r.Kind], Key: r.Key,
 		AppendOnly: r.AppendOnly, Options: r.Options, Format: r.Format, Encode: r.Encode,
 		FormatOptions: r.FormatOptions, Query: r.Query, SQL: r.SQL, Into: r.Into, DependsOn: r.DependsOn,
-		Comment: r.Comment}
+		Comment: r.Comment, KeyConstraint: r.KeyConstraint}
 	if o.Kind == 0 {
 		return nil, sqlerr.New(sqlerr.DataCorrupted, "stored catalog object %q has the unknown kind %q", r.Name, r.Kind)
 	}

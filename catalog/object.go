@@ -70,6 +70,8 @@ type Object struct {
 	// Key holds the positions of the primary key (tables) or the stream key
 	// (materialized views); rows are stored under it.
 	Key []int
+	// KeyConstraint is the name that the primary key was given; "": see KeyName.
+	KeyConstraint string
 	// AppendOnly: rows are never changed or deleted.
 	AppendOnly bool
 	Watermark  *WatermarkDef

@@ -123,7 +123,7 @@ func (s *Snapshot) undefined(what, schema, name string) *sqlerr.Error {
 		shown = schema + "." + name
 	}
 	err := sqlerr.New(sqlerr.UndefinedTable, "%s %q does not exist", what, shown)
-	if n := sqlerr.Nearest(name, s.names(schema)); n != "" {
+	if n := sqlerr.Nearest(name, s.names(schema)); n != "" && len(name) > 2 {
 		err.Hint = `Perhaps you meant "` + n + `".`
 	}
 	return err

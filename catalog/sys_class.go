@@ -65,7 +65,12 @@ func hiddenKey(o *Object) bool {
 }
 
 // KeyName is the name of a table's primary key constraint and index.
-func (o *Object) KeyName() string { return truncateName(o.Name.Name, "pkey") }
+func (o *Object) KeyName() string {
+	if o.KeyConstraint != "" {
+		return o.KeyConstraint
+	}
+	return truncateName(o.Name.Name, "pkey")
+}
 
 // truncateName makes base_suffix of at most 63 bytes, as PostgreSQL does.
 func truncateName(base, suffix string) string {

@@ -75,6 +75,9 @@ func (t *Tx) Replaced() []*Object {
 	return out
 }
 
+// Before returns what the object was before the Tx; nil if it is new.
+func (t *Tx) Before(id ObjectID) *Object { return t.before[id] }
+
 // edit makes the view the Tx's own before the first change.
 func (t *Tx) edit(id ObjectID) {
 	if !t.touched {

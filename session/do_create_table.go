@@ -56,7 +56,7 @@ func (s *Session) defineTable(text string, o *catalog.Object, d *sql.TableDef) e
 			WithHint("A table has one PRIMARY KEY.")
 	}
 	if len(d.Checks) > 0 {
-		return sqlerr.Unsupported("CHECK constraints are not supported").At(d.Checks[0].Position())
+		return sqlerr.Unsupported("CHECK constraints are not supported").At(d.Checks[0].Pos)
 	}
 	if len(o.Columns) > maxColumns {
 		return sqlerr.New(sqlerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
@@ -92,7 +92,7 @@ func (s *Session) column(o *catalog.Object, d *sql.ColumnDef) (catalog.Column, e
 	switch {
 	case d.Unique:
 		return refuse("UNIQUE")
-	case d.Check != nil:
+	case len(d.Checks) > 0:
 		return refuse("CHECK")
 	case d.Identity:
 		return refuse("GENERATED ... AS IDENTITY")
@@ -149,23 +149,11 @@ func (s *Session) include(o *catalog.Object, d *sql.TableDef) error {
 
 // tableKey finds the primary key and makes its columns NOT NULL.
 func tableKey(o *catalog.Object, d *sql.TableDef) error {
-	var names []sql.Name
-	keys := 0
-	for _, c := range d.Columns {
-		if c.PrimaryKey {
-			keys++
-			names = append(names, c.Name)
-		}
+	if d.PrimaryKey == nil {
+		return nil
 	}
-	if d.PrimaryKey != nil {
-		keys++
-		names = append(names, d.PrimaryKey.Columns...)
-	}
-	if keys > 1 {
-		return sqlerr.New(sqlerr.InvalidTableDefinition, "multiple primary keys for table %q are not allowed", o.Name.Name).
-			At(names[len(names)-1].Pos)
-	}
-	for _, n := range names {
+	o.KeyConstraint = d.PrimaryKey.Name.Text
+	for _, n := range d.PrimaryKey.Columns {
 		i := slices.IndexFunc(o.Columns, func(c catalog.Column) bool { return c.Name == n.Text })
 		switch {
 		case i < 0:

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/streamsql/streamsql/catalog"
@@ -239,7 +240,7 @@ func (t *tx) startQueries(ctx context.Context) error {
 	}
 	var altered []*catalog.Object
 	for _, o := range t.cat.Replaced() {
-		if !runs(o) {
+		if old := t.cat.Before(o.ID); !runs(o) || old.Name == o.Name && maps.Equal(old.Options, o.Options) {
 			continue
 		}
 		if err := t.s.srv.Queries.Alter(ctx, o); err != nil {

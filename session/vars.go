@@ -192,8 +192,8 @@ func (v *vars) restore(s *savedVars) {
 
 // commit ends what SET LOCAL set.
 func (v *vars) commit() {
-	for i, val := range v.afterCommit {
-		v.put(i, val, v.source[i])
+	for _, i := range slices.Sorted(maps.Keys(v.afterCommit)) {
+		v.put(i, v.afterCommit[i], v.source[i])
 	}
 	clear(v.afterCommit)
 }
