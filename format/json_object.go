@@ -134,8 +134,10 @@ func (d *jsonCodec) object(o *object, b []byte, i, row int) int {
 		}
 		f := g.f
 		switch {
-		case f == nil || g.inexact && f.node.v.N > row: // the member of the very name was there
+		case f == nil:
 			i = d.skip(b, i, 0)
+		case g.inexact:
+			i = d.loose(f.node, b, i, row)
 		case f.node.kind == kindSkip:
 			i = d.pass(f.node, b, i, row)
 		default:
@@ -148,6 +150,19 @@ func (d *jsonCodec) object(o *object, b []byte, i, row int) int {
 			return i + 1
 		}
 	}
+}
+
+// loose is value for a member whose name has other letter case than the field.
+func (d *jsonCodec) loose(n *node, b []byte, i, row int) int {
+	switch {
+	case n.kind == kindSkip:
+		return d.pass(n, b, i, row)
+	case n.v.N > row && n.loose != row+1:
+		return d.skip(b, i, 0) // the member of the very name was there
+	}
+	i = d.value(n, b, i, row)
+	n.loose = row + 1
+	return i
 }
 
 // within adds the field's name to the path of a fault in its value.

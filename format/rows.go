@@ -28,6 +28,9 @@ type node struct {
 	// seen is one more than the last row that had a value here, for unused NOT NULL
 	// columns, which have no vector to look at.
 	seen int
+	// loose is one more than the row whose value was found under a name in other
+	// letter case: the very name overrides it.
+	loose int
 }
 
 func (r *rows) init(cols []Column) {
@@ -71,7 +74,7 @@ func (r *rows) fresh() {
 }
 
 func (n *node) bind(v *arrowbatch.Vec) {
-	n.v = v
+	n.v, n.loose = v, 0
 	for i, k := range n.kids {
 		k.bind(v.Kids[i])
 	}
@@ -147,6 +150,7 @@ func (n *node) finish(rows int) {
 // truncate drops the rows from row on, and what was appended to Data or to a
 // list's elements without its row being ended.
 func (n *node) truncate(row int) {
+	n.loose = 0
 	v := n.v
 	cut := min(v.N, row)
 	switch v.Layout {
