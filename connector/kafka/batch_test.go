@@ -213,6 +213,19 @@ func FuzzFetchAnswer(f *testing.F) {
 	})
 }
 
+func FuzzTopicAnswer(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 2, 't', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0,
+		2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := &wireReader{r: bytes.NewReader(b), left: int64(len(b))}
+		req := &topicRequest{topic: "t"}
+		req.decode(r)
+		if r.left < 0 || req.layout != nil && req.layout.partitions > len(b) {
+			t.Fatal(r.left, req.layout)
+		}
+	})
+}
+
 // murmur2 of Kafka's own test vectors (UtilsTest of its clients).
 func TestMurmur2(t *testing.T) {
 	for key, want := range map[string]int32{"21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536,

@@ -245,3 +245,30 @@ func TestRealGrowth(t *testing.T) {
 		t.Fatal(got, err)
 	}
 }
+
+func TestRealRecreated(t *testing.T) {
+	addr, topic, kc := realTopic(t, 1)
+	produceReal(t, kc, topic, 0, ids(0, 5)...)
+	s := beginWith(t, realSpec(addr, topic), func(c *sourceConfig) { c.refreshEvery = 50 * time.Millisecond })
+	r := openReader(t, s, 0, "")
+	if got, _, err := readTo(t, r, "5"); err != nil || len(got) != 5 {
+		t.Fatal(got, err)
+	}
+	deleteTopic(t, kc, topic)
+	req := kmsg.NewPtrCreateTopicsRequest()
+	rt := kmsg.NewCreateTopicsRequestTopic()
+	rt.Topic, rt.NumPartitions, rt.ReplicationFactor = topic, 1, 1
+	req.Topics = append(req.Topics, rt)
+	for ctx := testContext(t); ; time.Sleep(20 * time.Millisecond) {
+		res, err := req.RequestWith(ctx, kc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Topics[0].ErrorCode == 0 {
+			break
+		}
+	}
+	produceReal(t, kgoClient(t, addr), topic, 0, ids(100, 105)...)
+	_, _, err := readTo(t, r, "6")
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated")
+}

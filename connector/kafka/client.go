@@ -35,6 +35,7 @@ type client struct {
 	ids   atomic.Int32 // correlation numbers
 
 	mu     sync.Mutex
+	id     [idBytes]byte // of the topic, once known
 	conns  map[net.Conn]struct{}
 	closed bool
 }
@@ -162,34 +163,40 @@ type reply struct{ protocol.Message }
 
 // layout is who leads which partition of the topic.
 type layout struct {
+	id         [idBytes]byte   // zero: the broker does not tell
 	leaders    map[int32]int32 // partition → broker; without those that have none
 	partitions int             // there are, with or without a leader
 }
 
+// lead notes a partition's leader, -1 for none.
+func (l *layout) lead(partition, leader int32) {
+	if leader >= 0 {
+		l.leaders[partition] = leader
+	}
+}
+
 // metadata asks for the topic's partitions. A topic that the broker does not know
-// is the error UnknownTopicOrPartition, for which missing gives the message.
+// is the error UnknownTopicOrPartition, for which missing gives the message; one
+// that is not the topic of earlier answers is a permanent error.
 func (cl *client) metadata(ctx context.Context) (*layout, error) {
-	res, err := cl.send(ctx, anyBroker, &metadata.Request{TopicNames: []string{cl.topic}}, 0)
-	if err != nil {
+	req := &topicRequest{topic: cl.topic}
+	if _, err := cl.send(ctx, anyBroker, req, 0); err != nil {
 		return nil, err
 	}
-	m := res.(*metadata.Response)
-	for _, t := range m.Topics {
-		if t.Name != cl.topic {
-			continue
-		}
-		if err := codeError(t.ErrorCode); err != nil {
-			return nil, err
-		}
-		l := &layout{leaders: map[int32]int32{}, partitions: len(t.Partitions)}
-		for _, p := range t.Partitions {
-			if p.LeaderID >= 0 {
-				l.leaders[p.PartitionIndex] = p.LeaderID
-			}
-		}
-		return l, nil
+	if err := codeError(req.code); err != nil {
+		return nil, err
 	}
-	return nil, kafkago.UnknownTopicOrPartition
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	switch none := [idBytes]byte{}; {
+	case req.layout.id == none:
+	case cl.id == none:
+		cl.id = req.layout.id
+	case cl.id != req.layout.id:
+		return nil, sqlerr.New(sqlerr.ObjectNotInState, `topic "%s" was recreated`, cl.topic).
+			WithDetail("Offsets of the old topic mean nothing in the new one.").AsPermanent()
+	}
+	return req.layout, nil
 }
 
 // controller returns the broker that creates topics.

@@ -143,6 +143,65 @@ func TestRecreatedTopic(t *testing.T) {
 	wantError(t, err, sqlerr.ObjectNotInState, "offset 30", "recreated")
 }
 
+// beginWith opens a source whose fixed times are changed.
+func beginWith(t *testing.T, spec *connector.Spec, change func(*sourceConfig)) *source {
+	t.Helper()
+	s, err := describeSource(spec, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(s.cfg)
+	s.begin(testContext(t))
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// One made anew with more records than were read is told apart by its id.
+func TestRecreatedLongerTopic(t *testing.T) {
+	c, addr := cluster(t, 1)
+	produceTo(t, kgoClient(t, addr), 0, ids(0, 5)...)
+	s := beginWith(t, idSpec(addr), func(c *sourceConfig) { c.refreshEvery = 50 * time.Millisecond })
+	r := openReader(t, s, 0, "")
+	if got, _, err := readTo(t, r, "5"); err != nil || len(got) != 5 {
+		t.Fatal(got, err)
+	}
+	w := openWriter(t, kvSpec(addr, formatUpsert))
+	if err := c.DeleteTopic("t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateTopic("t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(100, 105)...) // as many as were read: no offset is out of range
+	_, _, err := readTo(t, r, "6")
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated")
+	_, err = s.Splits(testContext(t))
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated")
+	answerProduce(c, func(n int32) int16 { return int16(3 * max(0, 2-n)) }) // one unknown topic
+	if err := w.Write(testContext(t), rows("+ a 1")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Prepare(testContext(t), 1)
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated")
+}
+
+func TestDeletedTopic(t *testing.T) {
+	t.Parallel()
+	c, addr := cluster(t, 1, kfake.SeedTopics(1, "tt"))
+	produceTo(t, kgoClient(t, addr), 0, ids(0, 5)...)
+	s := beginWith(t, idSpec(addr), func(c *sourceConfig) { c.missingGrace = 200 * time.Millisecond })
+	r := openReader(t, s, 0, "")
+	if got, _, err := readTo(t, r, "5"); err != nil || len(got) != 5 {
+		t.Fatal(got, err)
+	}
+	if err := c.DeleteTopic("t"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := readTo(t, r, "6")
+	wantError(t, err, sqlerr.UndefinedObject, `topic "t" does not exist`, `"tt"`)
+}
+
 func TestLeaderMoves(t *testing.T) {
 	c, addr := cluster(t, 2, kfake.NumBrokers(3))
 	kc := kgoClient(t, addr)

@@ -27,6 +27,9 @@ const (
 	// missingGrace is how long a topic or partition may be unknown to the brokers
 	// before it counts as gone: a young one is not known to all of them yet.
 	missingGrace = 10 * time.Second
+	// refreshEvery is how often the topic is looked at unasked: a topic that was
+	// recreated may be read without an error.
+	refreshEvery = 10 * time.Second
 	// minPartBytes is the least that one fetch asks of a partition where there are
 	// many, unless the options say less.
 	minPartBytes = 64 << 10
@@ -222,21 +225,25 @@ func (f *fetcher) askLayout() {
 	}
 }
 
-// refresh answers askLayout until the end.
+// refresh asks for metadata, when told to and from time to time, until the end.
 func (f *fetcher) refresh() error {
 	var pause backoff
 	for {
+		again, stop := clock.System{}.After(f.cfg.refreshEvery)
 		select {
 		case <-f.stale:
+		case <-again:
 		case <-f.ctx.Done():
+		}
+		stop()
+		if f.ctx.Err() != nil {
 			return nil
 		}
 		l, err := f.cl.metadata(f.ctx)
 		if f.ctx.Err() != nil {
 			return nil
 		}
-		again := f.newLayout(l, err)
-		if !again {
+		if !f.newLayout(l, err) {
 			pause.reset()
 			continue
 		}
@@ -283,7 +290,7 @@ func (f *fetcher) adopt(l *layout) (again bool, idle []int32) {
 			again = true // no leader at present
 		case s.missing.IsZero():
 			s.missing, again = now, true
-		case now.Sub(s.missing) < missingGrace:
+		case now.Sub(s.missing) < f.cfg.missingGrace:
 			again = true
 		default:
 			s.failLocked(sqlerr.New(sqlerr.UndefinedObject,
@@ -306,7 +313,7 @@ func (f *fetcher) noLayout(err error) (again bool) {
 		if f.gone.IsZero() {
 			f.gone = clock.System{}.Now()
 		}
-		gone := clock.System{}.Now().Sub(f.gone) >= missingGrace
+		gone := clock.System{}.Now().Sub(f.gone) >= f.cfg.missingGrace
 		f.mu.Unlock()
 		if gone {
 			f.fail(f.cl.missing(f.ctx))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
@@ -106,11 +107,14 @@ type sourceConfig struct {
 	bufferBytes    int64
 	fetchBytes     int64 // of all partitions of a broker in one fetch
 	partBytes      int64 // of one partition in one fetch
+
+	// Fixed, but for tests.
+	missingGrace, refreshEvery time.Duration
 }
 
 func readSource(given map[string]string, load bool) (*sourceConfig, error) {
 	o := connector.NewOptions(owner, given)
-	c := &sourceConfig{}
+	c := &sourceConfig{missingGrace: missingGrace, refreshEvery: refreshEvery}
 	c.conn, c.topic = readConnection(o, load)
 	c.start = readPosition(o, "starting_offsets", "earliest")
 	if o.Has("ending_offsets") {

@@ -125,15 +125,20 @@ func newSource(ctx context.Context, spec *connector.Spec) (connector.Source, err
 	if err != nil {
 		return nil, err
 	}
-	if spec.Clock == nil {
-		c := *spec
+	s.begin(ctx)
+	return s, nil
+}
+
+// begin makes what a described source needs to read.
+func (s *source) begin(ctx context.Context) {
+	if s.spec.Clock == nil {
+		c := *s.spec
 		c.Clock = clock.System{}
 		s.spec = &c
 	}
 	s.cl = newClient(s.cfg.conn, s.cfg.topic)
 	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec)
 	s.status = s.fetch.status
-	return s, nil
 }
 
 // Bounded tells whether ending offsets are given.
