@@ -48,7 +48,7 @@ func (l *lexer) continued() bool {
 			j++
 		case isSpace(c):
 			j++
-		case newline && strings.HasPrefix(l.src[j:], "--"):
+		case strings.HasPrefix(l.src[j:], "--"):
 			for j < len(l.src) && l.src[j] != '\n' && l.src[j] != '\r' {
 				j++
 			}

@@ -38,6 +38,8 @@ type scope struct {
 	// inUsed is set between one of BETWEEN, IN and LIKE and the next weaker
 	// operator: they do not associate.
 	inUsed bool
+	// like is set where ESCAPE may follow.
+	like bool
 	// start holds for each rank where in the output the left operand of an operator
 	// of that rank begins.
 	start [rankCast + 1]int
@@ -167,7 +169,7 @@ func (b *Bridge) infixOp(t *Token) (more, operand bool) {
 		return false, false
 	}
 	if r < rankIn {
-		b.sc.inUsed = false
+		b.sc.inUsed, b.sc.like = false, false
 	}
 	if r == rankOp {
 		b.emit(" & ")
@@ -363,9 +365,10 @@ func (b *Bridge) infixWord(word string) (more, operand bool) {
 	case "not", "in", "between", "like", "ilike", "similar":
 		return b.inOrLike()
 	case "escape":
-		if b.weaker(rankIn) {
+		if !b.sc.like {
 			return false, false
 		}
+		b.sc.like = false
 		b.emit(" | ")
 		b.call("esc", b.I)
 		b.emit(") | ")
@@ -410,7 +413,7 @@ func (b *Bridge) and() (more, operand bool) {
 func (b *Bridge) logical(r rank) {
 	b.I++
 	b.rightOf(r)
-	b.sc.inUsed = false
+	b.sc.inUsed, b.sc.like = false, false
 	b.sc.logic++
 	b.sc.links--
 }
@@ -449,7 +452,7 @@ func (b *Bridge) inOrLike() (more, operand bool) {
 		not = 1
 	}
 	w := b.Peek(not)
-	if w.Kind != Ident || b.weaker(rankIn) {
+	if w.Kind != Ident || b.weaker(rankIn) || w.Text == "similar" && !b.IsWord(not+1, "to") {
 		return false, false
 	}
 	switch w.Text {
@@ -486,13 +489,13 @@ func (b *Bridge) inOrLike() (more, operand bool) {
 	case "similar":
 		b.emit(" | ")
 		b.call("like", b.I)
-		b.I += not + 1
-		b.Need("to")
+		b.I += not + 2
 	default:
 		return false, false
 	}
 	b.emit(") | ")
 	b.rightOf(rankIn)
+	b.sc.like = true
 	if b.anyAll() {
 		b.complete(rankIn, rankIn)
 		return true, false
