@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strconv"
+
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
@@ -58,8 +60,20 @@ func textOut(from, to types.Type) converter {
 			return f.setStr("false")
 		}}
 	}
+	switch from.ID {
+	case types.Int4:
+		return converter{row: func(f *frame, i int) error {
+			f.out.Data = strconv.AppendInt(f.out.Data, int64(f.i32(0, i)), 10)
+			return nil
+		}}
+	case types.Int8:
+		return converter{row: func(f *frame, i int) error {
+			f.out.Data = strconv.AppendInt(f.out.Data, f.i64(0, i), 10)
+			return nil
+		}}
+	}
 	return converter{vol: outputVolatility(from), row: func(f *frame, i int) error {
-		a := f.args[0]
+		a := &f.args[0]
 		start := len(f.out.Data)
 		f.out.Data = f.ctx.appendText(f.out.Data, from, a.v, a.at(i))
 		if to.ID == types.Name {
@@ -114,6 +128,26 @@ func textIn(from, to types.Type) converter {
 		return converter{vol: Stable, row: func(f *frame, i int) error {
 			oid, err := f.ctx.lookupReg(to, f.str(0, i))
 			return f.setErr(i, oid, err)
+		}}
+	}
+	switch to.ID {
+	case types.Int4:
+		return converter{row: func(f *frame, i int) error {
+			x, err := types.ParseInt(to, f.str(0, i))
+			f.out.I32[i] = int32(x)
+			return err
+		}}
+	case types.Int8:
+		return converter{row: func(f *frame, i int) error {
+			x, err := types.ParseInt(to, f.str(0, i))
+			f.out.I64[i] = x
+			return err
+		}}
+	case types.Float8:
+		return converter{row: func(f *frame, i int) error {
+			x, err := types.ParseFloat(to, f.str(0, i))
+			f.out.F64[i] = x
+			return err
 		}}
 	}
 	return converter{vol: vol, row: func(f *frame, i int) error { return f.parseText(i, to, f.str(0, i)) }}
@@ -221,7 +255,7 @@ func modConverter(from, to types.Type, ctx CastContext) converter {
 			return converter{relabel: true}
 		}
 		return converter{row: func(f *frame, i int) error {
-			return f.setI64(i, types.RoundMicros(f.i64(0, i), int(to.Mod)))
+			return f.setI64(i, types.RoundTime(to, f.i64(0, i)))
 		}}
 	}
 	return converter{relabel: true}

@@ -82,7 +82,7 @@ func (d *jsonCodec) timestamp(n *node, b []byte, i int) int {
 		return 0
 	}
 	if n.t.Mod != 0 {
-		us = types.RoundMicros(us, int(n.t.Mod))
+		us = types.RoundTime(n.t, us)
 	}
 	n.v.AppendInt64(us)
 	return i + 1 + e + 1

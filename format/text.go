@@ -160,7 +160,7 @@ func (in *textInput) put(n *node, row int, s []byte) *sqlerr.Error {
 		us, e := in.date.parseTime(s)
 		if e > 0 && (utc(s[e:]) || e == len(s) && (in.utc || n.kind == kindTimestamp)) {
 			if n.t.Mod != 0 {
-				us = types.RoundMicros(us, int(n.t.Mod))
+				us = types.RoundTime(n.t, us)
 			}
 			n.v.AppendInt64(us)
 			return nil

@@ -197,7 +197,7 @@ func parseBinaryTime(t Type, b []byte, v *arrowbatch.Vec) error {
 		if us < 0 || us > MicrosPerDay {
 			return sqlerr.New(sqlerr.DatetimeFieldOverflow, "time out of range")
 		}
-		v.AppendInt64(RoundMicros(us, int(t.Mod)))
+		v.AppendInt64(RoundTime(t, us))
 	case Timestamp, Timestamptz:
 		us := int64(be.Uint64(b))
 		if IsFiniteTime(us) {
@@ -206,7 +206,7 @@ func parseBinaryTime(t Type, b []byte, v *arrowbatch.Vec) error {
 			}
 			us += pgEpochMicros
 		}
-		v.AppendInt64(us)
+		v.AppendInt64(RoundTime(t, us))
 	case Interval:
 		v.AppendInterval(arrowbatch.IntervalValue{
 			Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))})

@@ -364,7 +364,11 @@ func parseOffset(s string) (off int, f parseFault) {
 
 // negative tells whether a number was not read because of its sign.
 func negative(f parseFault, rest string) bool {
-	return f == faultFormat && len(rest) > 1 && rest[0] == '-' && isDigit(rest[1])
+	if f != faultFormat || rest == "" || rest[0] != '-' {
+		return false
+	}
+	n, _, f := number(rest[1:])
+	return f == faultNone && n > 0
 }
 
 // numberField reads a field of digits, perhaps with a point.

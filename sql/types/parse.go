@@ -111,7 +111,7 @@ func parseTimeType(t Type, s string, v *arrowbatch.Vec, env *Env) error {
 		if err != nil {
 			return err
 		}
-		v.AppendInt64(RoundMicros(us, int(t.Mod)))
+		v.AppendInt64(RoundTime(t, us))
 	}
 	return nil
 }

@@ -68,9 +68,12 @@ func AddInterval(us int64, iv arrowbatch.IntervalValue, loc *time.Location) (int
 
 // SubInterval returns the timestamp us moved back by iv; see AddInterval.
 func SubInterval(us int64, iv arrowbatch.IntervalValue, loc *time.Location) (int64, error) {
+	if !IsFiniteTime(us) {
+		return us, nil
+	}
 	neg, err := NegInterval(iv)
 	if err != nil {
-		return 0, err
+		return 0, timestampRange() // such a part alone leads past every time
 	}
 	return AddInterval(us, neg, loc)
 }
@@ -89,8 +92,21 @@ func SubTimes(a, b int64) (arrowbatch.IntervalValue, error) {
 	return JustifyHours(arrowbatch.IntervalValue{Micros: d})
 }
 
-// RoundMicros rounds a time in microseconds to the digits after the second that
-// a time type's modifier asks for (0: all six; -1: none).
+// RoundTime applies the modifier of a time type to a value in microseconds: it
+// rounds to the digits after the second that the type has, halves away from zero,
+// which for timestamps is the start of the year 2000.
+func RoundTime(t Type, us int64) int64 {
+	if t.Mod == 0 || !t.IsTimestamp() {
+		return RoundMicros(us, int(t.Mod))
+	}
+	if !IsFiniteTime(us) {
+		return us
+	}
+	return RoundMicros(us-pgEpochMicros, int(t.Mod)) + pgEpochMicros
+}
+
+// RoundMicros rounds a time of day or the time of an interval to the digits that
+// a modifier asks for (0: all six; -1: none), halves away from zero.
 func RoundMicros(us int64, mod int) int64 {
 	if mod == 0 || mod >= 6 || !IsFiniteTime(us) {
 		return us
@@ -103,7 +119,7 @@ func RoundMicros(us int64, mod int) int64 {
 	if us >= 0 {
 		return satAdd(us, half) / unit * unit
 	}
-	return -((satAdd(-us, half)) / unit * unit)
+	return -(satAdd(-us, half) / unit * unit)
 }
 
 func satAdd(a, b int64) int64 {

@@ -38,7 +38,7 @@ func AppendMod(t Type, src *arrowbatch.Vec, i int, dst *arrowbatch.Vec, explicit
 		}
 		dst.EndBytes()
 	case Time, Timestamp, Timestamptz:
-		dst.AppendInt64(RoundMicros(src.I64[i], int(t.Mod)))
+		dst.AppendInt64(RoundTime(t, src.I64[i]))
 	case Interval:
 		iv := src.Ivl[i]
 		iv.Micros = RoundMicros(iv.Micros, int(t.Mod))
