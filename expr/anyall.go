@@ -40,7 +40,15 @@ func AnyAll(op string, x, array Expr, all bool) (Expr, error) {
 	if array, err = Cast(array, types.ArrayOf(want), Implicit); err != nil {
 		return nil, err
 	}
-	return &anyAll{x: c.args[0], array: array, fn: c.fn, all: all}, nil
+	return newAnyAll(c.args[0], array, c.fn, all), nil
+}
+
+func newAnyAll(x, array Expr, fn *Function, all bool) *anyAll {
+	a := &anyAll{x: x, array: array, fn: fn, all: all}
+	if v, ok := AsConst(array); ok {
+		a.set = a.constSet(v)
+	}
+	return a
 }
 
 // In is x [NOT] IN (list).
@@ -103,6 +111,7 @@ type anyAll struct {
 	x, array Expr
 	fn       *Function
 	all      bool
+	set      *constSet // of a constant list where a look-up will do
 }
 
 func (a *anyAll) Type() types.Type { return types.TBool }
@@ -110,7 +119,7 @@ func (a *anyAll) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.V
 	return spread(a, ctx, in, sel)
 }
 func (a *anyAll) Children() []Expr           { return []Expr{a.x, a.array} }
-func (a *anyAll) WithChildren(k []Expr) Expr { return &anyAll{k[0], k[1], a.fn, a.all} }
+func (a *anyAll) WithChildren(k []Expr) Expr { return newAnyAll(k[0], k[1], a.fn, a.all) }
 func (a *anyAll) shape() string {
 	if a.all {
 		return "all " + a.fn.Name
@@ -127,6 +136,14 @@ func (a *anyAll) String() string {
 }
 
 func (a *anyAll) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
+	if a.set != nil {
+		if x := evalArg(a.x, ctx, in, sel); !x.one {
+			defer x.v.Release()
+			return arg{v: a.set.lookUp(x, in.Len, a.all)}
+		} else {
+			x.v.Release()
+		}
+	}
 	args, n, one := evalAll(a.Children(), ctx, in, sel)
 	defer releaseArgs(args)
 	if one {
@@ -139,7 +156,7 @@ func (a *anyAll) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 		}
 		return arg{out, true}
 	}
-	if args[1].one {
+	if args[1].one && len(ctx.failed) == 0 {
 		if set := a.constSet(args[1].v); set != nil {
 			return arg{v: set.lookUp(args[0], n, a.all)}
 		}
@@ -213,6 +230,7 @@ func (a *anyAll) join(ctx, sub *Ctx, out, res *arrowbatch.Vec, r, lo, hi int) {
 
 // constSet is a constant list as a hash set, for = ANY and <> ALL.
 type constSet struct {
+	few     []int64 // the values, where there are few
 	ints    map[int64]struct{}
 	strs    map[string]struct{}
 	hasNull bool
@@ -257,7 +275,37 @@ func (a *anyAll) constSet(v *arrowbatch.Vec) *constSet {
 			s.ints[s.get(kid, lo)] = struct{}{}
 		}
 	}
+	if len(s.ints) <= maxFew {
+		for x := range s.ints {
+			s.few = append(s.few, x)
+		}
+	}
 	return s
+}
+
+// maxFew is how many integers are compared one by one rather than looked up.
+const maxFew = 8
+
+// anyOf sets the bits of the rows that equal one of the values.
+func anyOf[T integer](out arrowbatch.Bitmap, x []T, vals []int64) {
+	var c [maxFew]T
+	for i, v := range vals {
+		c[i] = T(v)
+	}
+	set := c[:len(vals)]
+	for w := 0; len(x) > 0; w++ {
+		n := min(64, len(x))
+		var m uint64
+		for i, v := range x[:n] {
+			var hit uint64
+			for _, s := range set {
+				hit |= bit(v == s)
+			}
+			m |= hit << (uint(i) & 63)
+		}
+		out[w] = m
+		x = x[n:]
+	}
 }
 
 // lookUp is x = ANY (set), or x <> ALL (set) if all.
@@ -265,6 +313,20 @@ func (s *constSet) lookUp(x arg, n int, all bool) *arrowbatch.Vec {
 	out := arrowbatch.NewFlat(arrowbatch.Bool, n)
 	if x.v.Valid != nil {
 		out.Valid = append(arrowbatch.Bitmap(nil), x.v.Valid...)
+	}
+	if len(s.few) > 0 && !s.hasNull {
+		switch x.v.Layout {
+		case arrowbatch.Int16:
+			anyOf(out.Bits, x.v.I16[:n], s.few)
+		case arrowbatch.Int32:
+			anyOf(out.Bits, x.v.I32[:n], s.few)
+		default:
+			anyOf(out.Bits, x.v.I64[:n], s.few)
+		}
+		if all {
+			flipBits(out.Bits, n)
+		}
+		return out
 	}
 	empty := len(s.ints)+len(s.strs) == 0 && !s.hasNull
 	for i := range n {

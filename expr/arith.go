@@ -183,6 +183,30 @@ func intDiv[T integer](mod bool, vals func(*arrowbatch.Vec) []T, err *sqlerr.Err
 	}
 }
 
+// intDivKernel divides by a constant in a dense loop, which cannot fail unless
+// the constant is 0 or -1.
+func intDivKernel[T integer](mod bool, vals func(*arrowbatch.Vec) []T, err *sqlerr.Error) func(f *frame) {
+	row := intDiv(mod, vals, err)
+	return func(f *frame) {
+		a, b := &f.args[0], &f.args[1]
+		if !b.one || a.one || vals(b.v)[0] == 0 || vals(b.v)[0] == -1 {
+			f.each(row)
+			return
+		}
+		c, out := vals(b.v)[0], vals(f.out)
+		x := vals(a.v)[:len(out)]
+		if mod {
+			for i, y := range x {
+				out[i] = y % c
+			}
+			return
+		}
+		for i, y := range x {
+			out[i] = y / c
+		}
+	}
+}
+
 // floatArith is the kernel of + - * / for floats, with PostgreSQL's checks for
 // overflow and underflow.
 func floatArith[T float32 | float64](op byte, vals func(*arrowbatch.Vec) []T) func(f *frame) {

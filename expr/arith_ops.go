@@ -24,9 +24,9 @@ func intOps[T integer](t *table, name string, vals func(*arrowbatch.Vec) []T, er
 	t.op("+", sig, nil, kernel(intArith(opAdd, vals, err)))
 	t.op("-", sig, nil, kernel(intArith(opSub, vals, err)))
 	t.op("*", sig, nil, kernel(intArith(opMul, vals, err)))
-	t.op("/", sig, intDiv(false, vals, err))
-	t.op("%", sig, intDiv(true, vals, err))
-	t.fn("mod", sig, "remainder", intDiv(true, vals, err))
+	t.op("/", sig, nil, kernel(intDivKernel(false, vals, err)))
+	t.op("%", sig, nil, kernel(intDivKernel(true, vals, err)))
+	t.fn("mod", sig, "remainder", nil, kernel(intDivKernel(true, vals, err)))
 	bitOp := func(sym string, fn func(a, b T) T) {
 		t.op(sym, sig, func(f *frame, i int) error {
 			vals(f.out)[i] = fn(vals(f.args[0].v)[f.args[0].at(i)], vals(f.args[1].v)[f.args[1].at(i)])
@@ -126,10 +126,10 @@ func addComparisons(t *table) {
 			t.op(cmpNames[op], name+","+name+":bool", nil, kernel(compareKernel(dense[name], op)))
 		}
 		for _, name := range []string{"text", "name", "bytea", "char"} {
-			t.op(cmpNames[op], name+","+name+":bool", bytesRow(op))
+			t.op(cmpNames[op], name+","+name+":bool", nil, kernel(bytesKernel(op)))
 		}
-		t.op(cmpNames[op], "name,text:bool", bytesRow(op))
-		t.op(cmpNames[op], "text,name:bool", bytesRow(op))
+		t.op(cmpNames[op], "name,text:bool", nil, kernel(bytesKernel(op)))
+		t.op(cmpNames[op], "text,name:bool", nil, kernel(bytesKernel(op)))
 		for _, name := range []string{"numeric", "bpchar", "interval", "uuid", "jsonb", "anyarray", "record"} {
 			t.op(cmpNames[op], name+","+name+":bool", compareRow(op))
 		}

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/sql/types"
@@ -246,26 +247,41 @@ func bit(b bool) uint64 {
 	return x
 }
 
+// cmpConst compares 64 rows a word, 8 at a time: the shifts within a group are
+// constants and the groups do not wait for each other.
 func cmpConst[T integer](out arrowbatch.Bitmap, op cmpOp, a []T, c T) {
-	for w := 0; len(a) > 0; w++ {
-		n := min(64, len(a))
+	w := 0
+	for ; len(a) >= 64; w++ {
 		var m uint64
 		switch op {
 		case opEQ:
-			for i, x := range a[:n] {
-				m |= bit(x == c) << (uint(i) & 63)
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] == c) | bit(x[1] == c)<<1 | bit(x[2] == c)<<2 | bit(x[3] == c)<<3 |
+					bit(x[4] == c)<<4 | bit(x[5] == c)<<5 | bit(x[6] == c)<<6 | bit(x[7] == c)<<7) << (uint(g) & 63)
 			}
 		case opLT:
-			for i, x := range a[:n] {
-				m |= bit(x < c) << (uint(i) & 63)
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] < c) | bit(x[1] < c)<<1 | bit(x[2] < c)<<2 | bit(x[3] < c)<<3 |
+					bit(x[4] < c)<<4 | bit(x[5] < c)<<5 | bit(x[6] < c)<<6 | bit(x[7] < c)<<7) << (uint(g) & 63)
 			}
 		default:
-			for i, x := range a[:n] {
-				m |= bit(x > c) << (uint(i) & 63)
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] > c) | bit(x[1] > c)<<1 | bit(x[2] > c)<<2 | bit(x[3] > c)<<3 |
+					bit(x[4] > c)<<4 | bit(x[5] > c)<<5 | bit(x[6] > c)<<6 | bit(x[7] > c)<<7) << (uint(g) & 63)
 			}
 		}
 		out[w] = m
-		a = a[n:]
+		a = a[64:]
+	}
+	if len(a) > 0 {
+		var m uint64
+		for i, x := range a {
+			m |= bit(op == opEQ && x == c || op == opLT && x < c || op == opGT && x > c) << (uint(i) & 63)
+		}
+		out[w] = m
 	}
 }
 
@@ -273,21 +289,33 @@ func cmpCols[T integer](out arrowbatch.Bitmap, op cmpOp, a, b []T) {
 	if op == opGT {
 		op, a, b = opLT, b, a
 	}
-	for w := 0; len(a) > 0; w++ {
-		n := min(64, len(a))
-		x, y := a[:n], b[:n]
+	w := 0
+	for ; len(a) >= 64; w++ {
 		var m uint64
 		if op == opEQ {
-			for i := range x {
-				m |= bit(x[i] == y[i]) << (uint(i) & 63)
+			for g := 0; g < 64; g += 8 {
+				x, y := a[g:g+8:g+8], b[g:g+8:g+8]
+				m |= (bit(x[0] == y[0]) | bit(x[1] == y[1])<<1 | bit(x[2] == y[2])<<2 | bit(x[3] == y[3])<<3 |
+					bit(x[4] == y[4])<<4 | bit(x[5] == y[5])<<5 | bit(x[6] == y[6])<<6 | bit(x[7] == y[7])<<7) <<
+					(uint(g) & 63)
 			}
 		} else {
-			for i := range x {
-				m |= bit(x[i] < y[i]) << (uint(i) & 63)
+			for g := 0; g < 64; g += 8 {
+				x, y := a[g:g+8:g+8], b[g:g+8:g+8]
+				m |= (bit(x[0] < y[0]) | bit(x[1] < y[1])<<1 | bit(x[2] < y[2])<<2 | bit(x[3] < y[3])<<3 |
+					bit(x[4] < y[4])<<4 | bit(x[5] < y[5])<<5 | bit(x[6] < y[6])<<6 | bit(x[7] < y[7])<<7) <<
+					(uint(g) & 63)
 			}
 		}
 		out[w] = m
-		a, b = a[n:], b[n:]
+		a, b = a[64:], b[64:]
+	}
+	if len(a) > 0 {
+		var m uint64
+		for i, x := range a {
+			m |= bit(op == opEQ && x == b[i] || op == opLT && x < b[i]) << (uint(i) & 63)
+		}
+		out[w] = m
 	}
 }
 
@@ -405,15 +433,60 @@ func compareRow(op cmpOp) rowFunc {
 	}
 }
 
-// bytesRow is compareRow for text, bytea and name.
-func bytesRow(op cmpOp) rowFunc {
-	switch op {
-	case opEQ:
-		return func(f *frame, i int) error { return f.setBool(i, f.str(0, i) == f.str(1, i)) }
-	case opNE:
-		return func(f *frame, i int) error { return f.setBool(i, f.str(0, i) != f.str(1, i)) }
+// bytesKernel compares text, bytea and name byte by byte.
+func bytesKernel(op cmpOp) func(f *frame) {
+	return func(f *frame) {
+		a, b, o := &f.args[0], &f.args[1], op
+		if a.one && !b.one {
+			a, b, o = b, a, op.swap()
+		}
+		switch {
+		case f.sel != nil && len(f.sel)*4 < f.n || a.one:
+			f.each(func(f *frame, i int) error {
+				return f.setBool(i, op.holds(bytes.Compare(f.bytes(0, i), f.bytes(1, i))))
+			})
+		case b.one:
+			bytesConst(f.out.Bits, o, a.v, view(b.v.BytesAt(0)), f.n)
+		case o == opEQ || o == opNE:
+			bytesEqual(f.out.Bits, o == opNE, a.v, b.v, f.n)
+		default:
+			for i := range f.n {
+				f.out.Bits.Put(i, o.holds(bytes.Compare(a.v.BytesAt(i), b.v.BytesAt(i))))
+			}
+		}
 	}
-	return func(f *frame, i int) error {
-		return f.setBool(i, op.holds(bytes.Compare(f.bytes(0, i), f.bytes(1, i))))
+}
+
+func bytesConst(out arrowbatch.Bitmap, op cmpOp, v *arrowbatch.Vec, c string, n int) {
+	off, data := v.Off[:n+1], v.Data
+	equality := op == opEQ || op == opNE
+	flip := uint64(0)
+	if op == opNE {
+		flip = ^uint64(0)
+	}
+	lo := off[0]
+	for w, i := 0, 0; i < n; w++ {
+		var m uint64
+		for k := range min(64, n-i) {
+			hi := off[i+k+1]
+			if equality {
+				// Lengths differ in most rows that do not match: look there first.
+				if int(hi-lo) == len(c) && string(data[lo:hi]) == c {
+					m |= 1 << (uint(k) & 63)
+				}
+			} else {
+				m |= bit(op.holds(strings.Compare(view(data[lo:hi]), c))) << (uint(k) & 63)
+			}
+			lo = hi
+		}
+		out[w] = m ^ flip
+		i += 64
+	}
+}
+
+func bytesEqual(out arrowbatch.Bitmap, negate bool, a, b *arrowbatch.Vec, n int) {
+	for i := range n {
+		x, y := a.Data[a.Off[i]:a.Off[i+1]], b.Data[b.Off[i]:b.Off[i+1]]
+		out.Put(i, (string(x) == string(y)) != negate)
 	}
 }

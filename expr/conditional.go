@@ -1,85 +1,12 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/sql/types"
 )
-
-// merger collects rows that different expressions compute into one column.
-type merger struct {
-	srcs []arg
-	from []uint8 // per row: 1 + index of the source, 0: NULL
-}
-
-// note sends rows to a; it keeps a's reference.
-func (m *merger) note(a arg, rows []int32, n int) {
-	if m.from == nil {
-		m.from = make([]uint8, n)
-	}
-	m.srcs = append(m.srcs, a)
-	for _, r := range rows {
-		m.from[r] = uint8(len(m.srcs))
-	}
-}
-
-// full tells that no more sources fit; merge then makes one of them.
-func (m *merger) full() bool { return len(m.srcs) == 255 }
-
-// merge builds the column and gives the sources back.
-func (m *merger) merge(t types.Type, n int) *arrowbatch.Vec {
-	out := m.build(t, n)
-	for _, s := range m.srcs {
-		s.v.Release()
-	}
-	return out
-}
-
-func (m *merger) build(t types.Type, n int) *arrowbatch.Vec {
-	switch t.Layout() {
-	case arrowbatch.Int64:
-		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []int64 { return v.I64 })
-	case arrowbatch.Int32:
-		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []int32 { return v.I32 })
-	case arrowbatch.Float64:
-		return mergeFixed(m, t, n, func(v *arrowbatch.Vec) []float64 { return v.F64 })
-	}
-	out := arrowbatch.NewVec(t.Shape(), 0)
-	out.Grow(n)
-	for i := range n {
-		if m.from == nil || m.from[i] == 0 {
-			out.AppendNull()
-			continue
-		}
-		s := m.srcs[m.from[i]-1]
-		out.AppendFrom(s.v, s.at(i))
-	}
-	return out
-}
-
-func mergeFixed[T any](m *merger, t types.Type, n int, vals func(*arrowbatch.Vec) []T) *arrowbatch.Vec {
-	out := arrowbatch.NewVec(t.Shape(), n)
-	dst := vals(out)
-	srcs := make([][]T, len(m.srcs))
-	for k, s := range m.srcs {
-		srcs[k] = vals(s.v)
-	}
-	for i := range dst {
-		if m.from == nil || m.from[i] == 0 {
-			out.SetNull(i)
-			continue
-		}
-		k := m.from[i] - 1
-		s := &m.srcs[k]
-		j := s.at(i)
-		dst[i] = srcs[k][j]
-		if s.v.Valid != nil && s.v.IsNull(j) {
-			out.SetNull(i)
-		}
-	}
-	return out
-}
 
 // allRows fills dst with sel, or all n rows where sel is nil.
 func allRows(dst []int32, n int, sel []int32) []int32 {
@@ -154,7 +81,7 @@ func (c *caseExpr) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 			a.v.Release()
 		}()
 	}
-	var m merger
+	m := newMerger(ctx, c.typ, in.Len)
 	rest := allRows(ctx.getSel(), in.Len, sel)
 	hit, miss := ctx.getSel(), ctx.getSel()
 	for k, cond := range c.conds {
@@ -172,32 +99,20 @@ func (c *caseExpr) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 		}
 		v.v.Release()
 		if len(hit) > 0 {
-			m.note(evalArg(c.results[k], ctx, in, hit), hit, in.Len)
+			m.add(evalArg(c.results[k], ctx, in, hit), hit)
 		}
 		rest, miss = miss, rest
-		if m.full() {
-			m = merger{srcs: []arg{{v: m.merge(c.typ, in.Len)}}, from: onlyFirst(m.from)}
-		}
 		if len(ctx.failed) > 0 {
 			rest = dropFailed(ctx, rest)
 		}
 	}
 	if len(rest) > 0 {
-		m.note(evalArg(c.els, ctx, in, rest), rest, in.Len)
+		m.add(evalArg(c.els, ctx, in, rest), rest)
 	}
 	ctx.putSel(rest)
 	ctx.putSel(hit)
 	ctx.putSel(miss)
-	return arg{v: m.merge(c.typ, in.Len)}
-}
-
-func onlyFirst(from []uint8) []uint8 {
-	for i, f := range from {
-		if f > 0 {
-			from[i] = 1
-		}
-	}
-	return from
+	return arg{v: m.done()}
 }
 
 func dropFailed(ctx *Ctx, rows []int32) []int32 {
@@ -237,7 +152,7 @@ func (c *coalesce) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 	if first.v.Valid == nil || len(c.args) == 1 {
 		return first
 	}
-	var m merger
+	m := newMerger(ctx, c.typ, in.Len)
 	rest := allRows(ctx.getSel(), in.Len, sel)
 	hit := ctx.getSel()
 	for k, e := range c.args {
@@ -258,17 +173,19 @@ func (c *coalesce) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 			}
 		}
 		rest = kept
-		m.note(a, hit, in.Len)
+		if k == len(c.args)-1 { // what is left is NULL
+			hit = append(hit, rest...)
+			slices.Sort(hit)
+			rest = rest[:0]
+		}
+		m.add(a, hit)
 		if len(ctx.failed) > 0 {
 			rest = dropFailed(ctx, rest)
-		}
-		if m.full() {
-			m = merger{srcs: []arg{{v: m.merge(c.typ, in.Len)}}, from: onlyFirst(m.from)}
 		}
 	}
 	ctx.putSel(rest)
 	ctx.putSel(hit)
-	return arg{v: m.merge(c.typ, in.Len)}
+	return arg{v: m.done()}
 }
 
 // nullIf is NULL where eq holds, else l.
@@ -344,30 +261,39 @@ func (e *extreme) String() string {
 }
 
 func (e *extreme) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
-	var m merger
-	rows := allRows(ctx.getSel(), in.Len, sel)
-	for _, a := range e.args {
-		m.note(evalArg(a, ctx, in, sel), nil, in.Len)
+	args, n, one := evalAll(e.args, ctx, in, sel)
+	defer releaseArgs(args)
+	if one {
+		sel = nil
 	}
+	pick := make([][]int32, len(args))
 	cmp := comparator(e.typ)
+	rows := allRows(ctx.getSel(), n, sel)
 	for _, r := range rows {
 		i := int(r)
-		best := 0
-		for k, s := range m.srcs {
-			if s.isNull(i) {
+		best := -1
+		for k := range args {
+			a := &args[k]
+			if a.isNull(i) {
 				continue
 			}
-			if best == 0 {
-				best = k + 1
+			if best < 0 {
+				best = k
 				continue
 			}
-			b := m.srcs[best-1]
-			if c := cmp(s.v, s.at(i), b.v, b.at(i)); c > 0 && !e.least || c < 0 && e.least {
-				best = k + 1
+			b := &args[best]
+			if c := cmp(a.v, a.at(i), b.v, b.at(i)); c > 0 && !e.least || c < 0 && e.least {
+				best = k
 			}
 		}
-		m.from[i] = uint8(best)
+		best = max(best, 0) // all are NULL, and so is the first
+		pick[best] = append(pick[best], r)
 	}
 	ctx.putSel(rows)
-	return arg{v: m.merge(e.typ, in.Len)}
+	m := newMerger(ctx, e.typ, n)
+	for k, a := range args {
+		a.v.Retain()
+		m.add(a, pick[k])
+	}
+	return arg{m.done(), one}
 }

@@ -43,6 +43,20 @@ func (f *frame) like(pattern string) *scalar.LikePattern {
 	return f.lk
 }
 
+// like is the compiled form of a constant pattern, kept in Ctx.
+func (c *Ctx) like(pattern string) *scalar.LikePattern {
+	if p, ok := c.likes[pattern]; ok {
+		return p
+	}
+	if c.likes == nil || len(c.likes) >= maxPatterns {
+		c.likes = map[string]*scalar.LikePattern{}
+	}
+	key := string([]byte(pattern))
+	p := scalar.CompileLike(key)
+	c.likes[key] = p
+	return p
+}
+
 // addPatterns adds LIKE, regular expressions and the functions that use them.
 func addPatterns(t *table) {
 	likeOperators(t)
@@ -75,6 +89,18 @@ func likeOperators(t *table) {
 			f.out.Bits.Put(i, ok != neg)
 			return err
 		}
+		likes := kernel(func(f *frame) {
+			if !f.args[1].one || f.args[0].one {
+				f.each(like)
+				return
+			}
+			p := f.ctx.like(f.str(1, 0))
+			f.each(func(f *frame, i int) error {
+				ok, err := p.Match(f.bytes(0, i))
+				f.out.Bits.Put(i, ok != neg)
+				return err
+			})
+		})
 		ilike := func(f *frame, i int) error {
 			f.buf = scalar.AppendLower(f.buf[:0], f.str(1, i))
 			p := f.like(string(f.buf))
@@ -84,7 +110,7 @@ func likeOperators(t *table) {
 			return err
 		}
 		for _, typ := range []string{"text", "name", "bpchar"} {
-			t.op(bang+"~~", typ+",text:bool", like)
+			t.op(bang+"~~", typ+",text:bool", nil, likes)
 			t.op(bang+"~~*", typ+",text:bool", ilike)
 		}
 		t.op(bang+"~~", "bytea,bytea:bool", like)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -50,8 +51,8 @@ func (f *frame) unitOf(k, i int, typ types.Type, find func(string, types.Type) (
 
 func truncFunctions(t *table) {
 	const desc = "time cut to a unit"
-	trunc := func(typ types.Type, zone func(f *frame, i int) (*time.Location, error)) rowFunc {
-		return func(f *frame, i int) error {
+	trunc := func(typ types.Type, zone func(f *frame, i int) (*time.Location, error)) fnOption {
+		row := func(f *frame, i int) error {
 			u, err := f.unitOf(0, i, typ, types.TruncUnit)
 			if err != nil {
 				return err
@@ -63,12 +64,17 @@ func truncFunctions(t *table) {
 			us, err := types.DateTrunc(u, f.i64(1, i), z)
 			return f.setErr(i, us, err)
 		}
+		return kernel(func(f *frame) {
+			if !truncUTC(f, typ, zone) {
+				f.each(row)
+			}
+		})
 	}
-	t.fn("date_trunc", "text,timestamp:timestamp", desc,
+	t.fn("date_trunc", "text,timestamp:timestamp", desc, nil,
 		trunc(types.TTimestamp, func(*frame, int) (*time.Location, error) { return nil, nil }))
-	t.fn("date_trunc", "text,timestamptz:timestamptz", desc,
+	t.fn("date_trunc", "text,timestamptz:timestamptz", desc, nil,
 		trunc(types.TTimestamptz, func(f *frame, _ int) (*time.Location, error) { return f.ctx.zone(), nil }), stable)
-	t.fn("date_trunc", "text,timestamptz,text:timestamptz", desc,
+	t.fn("date_trunc", "text,timestamptz,text:timestamptz", desc, nil,
 		trunc(types.TTimestamptz, func(f *frame, i int) (*time.Location, error) { return f.zoneArg(2, i) }))
 	t.fn("date_trunc", "text,interval:interval", "interval cut to a unit", func(f *frame, i int) error {
 		u, err := f.unitOf(0, i, types.TInterval, types.TruncUnit)
@@ -80,6 +86,56 @@ func truncFunctions(t *table) {
 	}
 	t.fn("date_bin", "interval,timestamp,timestamp:timestamp", "time cut to a stride from an origin", bin)
 	t.fn("date_bin", "interval,timestamptz,timestamptz:timestamptz", "time cut to a stride from an origin", bin)
+}
+
+// truncUTC is date_trunc for a constant unit of fixed length where the clock is
+// UTC's: a dense loop. It tells whether that is the case.
+func truncUTC(f *frame, typ types.Type, zone func(f *frame, i int) (*time.Location, error)) bool {
+	if !f.args[0].one || f.args[1].one || len(f.args) > 2 && !f.args[2].one || f.n == 0 {
+		return false
+	}
+	u, err := f.unitOf(0, 0, typ, types.TruncUnit)
+	if err != nil || u == types.NoUnit || u > types.Day {
+		return false
+	}
+	z, err := zone(f, 0)
+	if err != nil || z != nil && z != time.UTC {
+		return false
+	}
+	step := [...]int64{types.Microsecond: 1, types.Millisecond: 1000, types.Second: types.MicrosPerSecond,
+		types.Minute: types.MicrosPerMinute, types.Hour: types.MicrosPerHour, types.Day: types.MicrosPerDay}[u]
+	for i, us := range f.args[1].v.I64[:f.n] {
+		r := us % step
+		r += step & (r >> 63)
+		f.out.I64[i] = us - r
+	}
+	// The infinities stay, and what lies a step before the first day fails.
+	for i, us := range f.args[1].v.I64[:f.n] {
+		if us == types.PosInfTime || us < types.MinTime+step {
+			f.truncEdge(i, us, u)
+		}
+	}
+	return true
+}
+
+func (f *frame) truncEdge(i int, us int64, u types.Unit) {
+	if f.out.IsNull(i) || !inTimeRange(us) && types.IsFiniteTime(us) {
+		return // no value to cut: the slot of a NULL or of a row left out
+	}
+	x, err := types.DateTrunc(u, us, nil)
+	f.out.I64[i] = x
+	if err != nil && f.selected(i) {
+		f.fail(i, err)
+	}
+}
+
+// selected tells whether row i is to be computed.
+func (f *frame) selected(i int) bool {
+	if f.sel == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(f.sel, int32(i))
+	return ok
 }
 
 // truncInterval cuts an interval to a unit.

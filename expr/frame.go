@@ -45,24 +45,23 @@ func (f *frame) env() *types.Env       { return f.ctx.Env }
 func (f *frame) null(i int)            { f.out.SetNull(i) }
 func (f *frame) isNull(k, i int) bool  { return f.args[k].isNull(i) }
 func (f *frame) typ(k int) types.Type  { return f.call.args[k].Type() }
-func (f *frame) boolean(k, i int) bool { a := f.args[k]; return a.v.Bits.Get(a.at(i)) }
-func (f *frame) i16(k, i int) int16    { a := f.args[k]; return a.v.I16[a.at(i)] }
-func (f *frame) i32(k, i int) int32    { a := f.args[k]; return a.v.I32[a.at(i)] }
-func (f *frame) i64(k, i int) int64    { a := f.args[k]; return a.v.I64[a.at(i)] }
-func (f *frame) f32(k, i int) float32  { a := f.args[k]; return a.v.F32[a.at(i)] }
-func (f *frame) f64(k, i int) float64  { a := f.args[k]; return a.v.F64[a.at(i)] }
+func (f *frame) boolean(k, i int) bool { a := &f.args[k]; return a.v.Bits.Get(a.at(i)) }
+func (f *frame) i16(k, i int) int16    { a := &f.args[k]; return a.v.I16[a.at(i)] }
+func (f *frame) i32(k, i int) int32    { a := &f.args[k]; return a.v.I32[a.at(i)] }
+func (f *frame) i64(k, i int) int64    { a := &f.args[k]; return a.v.I64[a.at(i)] }
+func (f *frame) f32(k, i int) float32  { a := &f.args[k]; return a.v.F32[a.at(i)] }
+func (f *frame) f64(k, i int) float64  { a := &f.args[k]; return a.v.F64[a.at(i)] }
 func (f *frame) dec(k, i int) decimal.Decimal {
-	a := f.args[k]
+	a := &f.args[k]
 	return a.v.Dec[a.at(i)]
 }
 func (f *frame) ivl(k, i int) arrowbatch.IntervalValue {
-	a := f.args[k]
+	a := &f.args[k]
 	return a.v.Ivl[a.at(i)]
 }
-func (f *frame) uuid(k, i int) [16]byte { a := f.args[k]; return a.v.U128[a.at(i)] }
 
 // bytes returns a value that aliases the argument.
-func (f *frame) bytes(k, i int) []byte { a := f.args[k]; return a.v.BytesAt(a.at(i)) }
+func (f *frame) bytes(k, i int) []byte { a := &f.args[k]; return a.v.BytesAt(a.at(i)) }
 
 // str returns a value that aliases the argument: it must not be kept.
 func (f *frame) str(k, i int) string {
@@ -128,6 +127,14 @@ func (f *frame) each(fn rowFunc) {
 		return
 	}
 	valid := f.out.Valid
+	if f.sel == nil && valid == nil {
+		for i := range f.n {
+			if err := fn(f, i); err != nil {
+				f.fail(i, err)
+			}
+		}
+		return
+	}
 	if f.sel == nil {
 		for i := range f.n {
 			if valid != nil && !valid.Get(i) {

@@ -54,6 +54,12 @@ func (l *logic) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 	}
 	open := ctx.getSel()
 	for _, e := range l.args[1:] {
+		if sel == nil && len(ctx.failed) == 0 && isCheap(e) {
+			a := arg{v: spreadArg(evalArg(e, ctx, in, nil), in.Len)}
+			l.combineDense(out, a.v)
+			a.v.Release()
+			continue
+		}
 		open = l.undecided(ctx, out, sel, open[:0])
 		if len(open) == 0 {
 			break
@@ -63,10 +69,11 @@ func (l *logic) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 			rows = nil
 		}
 		a := evalArg(e, ctx, in, rows)
-		if rows == nil && !a.one {
-			l.combineDense(out, a.v)
-		} else {
+		if a.one {
 			l.combine(out, a, open)
+		} else {
+			// Rows that are decided keep their value whatever stands opposite.
+			l.combineDense(out, a.v)
 		}
 		a.v.Release()
 	}
@@ -81,6 +88,21 @@ func (l *logic) allConst(first arg, ctx *Ctx) bool {
 		}
 	}
 	return first.one
+}
+
+// isCheap tells whether e is a comparison that costs less to compute for every
+// row than to leave out for some, and cannot fail.
+func isCheap(e Expr) bool {
+	switch e := e.(type) {
+	case *call:
+		_, isCmp := cmpOf[e.fn.Name]
+		return isCmp && e.fn.Operator && e.fn.kernel != nil && plainOperand(e.args[0]) && plainOperand(e.args[1])
+	case *isNull:
+		return plainOperand(e.x)
+	case *column:
+		return true
+	}
+	return false
 }
 
 // foldConst evaluates operands that are all constant over one row.

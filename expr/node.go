@@ -15,14 +15,14 @@ type arg struct {
 }
 
 // at returns the place of row i in the vector.
-func (a arg) at(i int) int {
+func (a *arg) at(i int) int {
 	if a.one {
 		return 0
 	}
 	return i
 }
 
-func (a arg) isNull(i int) bool { return a.v.Valid != nil && a.v.IsNull(a.at(i)) }
+func (a *arg) isNull(i int) bool { return a.v.Valid != nil && a.v.IsNull(a.at(i)) }
 
 // node is what every expression of this package implements. eval is Eval that
 // may answer with one row for all.

@@ -12,6 +12,8 @@ type scratch struct {
 	frames   []*frame
 	sels     [][]int32
 	regexps  map[patternKey]*scalar.Regex
+	likes    map[string]*scalar.LikePattern
+	froms    [][]uint8
 	one      *arrowbatch.Batch
 }
 

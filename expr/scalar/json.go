@@ -55,15 +55,23 @@ func valueEnd(s string, i int) int {
 
 // stringEnd returns the end of the string literal at i, its quote included.
 func stringEnd(s string, i int) int {
-	for i++; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	i++
+	for {
+		k := strings.IndexByte(s[i:], '"')
+		if k < 0 {
+			return len(s)
 		}
+		// The quote is escaped if an odd number of backslashes leads up to it.
+		end := i + k
+		n := 0
+		for end-n > i && s[end-n-1] == '\\' {
+			n++
+		}
+		if n&1 == 0 {
+			return end + 1
+		}
+		i = end + 1
 	}
-	return i
 }
 
 // JSONKind is the first byte that tells the kind of a value: { [ " t f n, and 0
@@ -144,19 +152,37 @@ func keyIs(raw, name string) bool {
 	return string(appendUnquoted(nil, raw)) == name
 }
 
-// JSONField returns the member of an object, the last of that name.
-func JSONField(s, name string, unique bool) (val string, ok bool) {
+// JSONField returns the member of an object: of jsonb, where names are unique and
+// nothing stands between tokens but the canonical blanks, the first of that name,
+// of json the last.
+func JSONField(s, name string, canonical bool) (val string, ok bool) {
 	if JSONKind(s) != '{' {
 		return "", false
+	}
+	if canonical {
+		return canonicalField(s, name)
 	}
 	members(s, func(key, v string) bool {
 		if keyIs(key, name) {
 			val, ok = v, true
-			return !unique
 		}
 		return true
 	})
 	return val, ok
+}
+
+func canonicalField(s, name string) (val string, ok bool) {
+	for i := 1; i < len(s) && s[i] == '"'; i += 2 { // behind "{" or ", "
+		end := stringEnd(s, i)
+		key := s[i+1 : end-1]
+		i = end + 2 // ": "
+		end = valueEnd(s, i)
+		if len(key) == len(name) && key == name || len(key) > len(name) && keyIs(key, name) {
+			return s[i:end], true
+		}
+		i = end
+	}
+	return "", false
 }
 
 // JSONLen returns the number of elements of an array.

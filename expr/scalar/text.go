@@ -134,32 +134,34 @@ func AppendInitcap(dst []byte, s string) []byte {
 	return dst
 }
 
-// AppendUpper and AppendLower append s with its letters mapped one by one.
+// AppendUpper appends s in upper case, letter by letter.
 func AppendUpper(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
+	start := len(dst)
+	dst = append(dst, s...)
+	b := dst[start:]
+	for i, c := range b {
 		if c >= utf8.RuneSelf {
-			return mapRunes(dst, s[i:], unicode.ToUpper)
+			return mapRunes(dst[:start+i], s[i:], unicode.ToUpper)
 		}
 		if c-'a' < 26 {
-			c -= 32
+			b[i] = c - 32
 		}
-		dst = append(dst, c)
 	}
 	return dst
 }
 
 // AppendLower appends s in lower case.
 func AppendLower(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
+	start := len(dst)
+	dst = append(dst, s...)
+	b := dst[start:]
+	for i, c := range b {
 		if c >= utf8.RuneSelf {
-			return mapRunes(dst, s[i:], unicode.ToLower)
+			return mapRunes(dst[:start+i], s[i:], unicode.ToLower)
 		}
 		if c-'A' < 26 {
-			c += 32
+			b[i] = c + 32
 		}
-		dst = append(dst, c)
 	}
 	return dst
 }
