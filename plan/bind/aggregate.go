@@ -156,7 +156,12 @@ func emptySet(in logical.Node, cols []int, aggs []plan.AggCall, id, pos int) log
 // of the row's grouping set.
 func (l *level) grouping(c *sql.FuncCall) (expr.Expr, error) {
 	if l.group == nil {
-		return nil, sqlerr.New(sqlerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level").At(c.Pos)
+		pos := c.Pos
+		if len(c.Args) > 0 {
+			pos = c.Args[0].Position()
+		}
+		return nil, sqlerr.New(sqlerr.GroupingError,
+			"arguments to GROUPING must be grouping expressions of the associated query level").At(pos)
 	}
 	g := l.group
 	if len(c.Args) > 31 {
@@ -203,7 +208,7 @@ func (l *level) aggCall(c *sql.FuncCall, args *aggArgs) (plan.AggCall, error) {
 	if c.Variadic || c.IgnoreNulls {
 		return a, sqlerr.Unsupported("VARIADIC and IGNORE NULLS are not supported for aggregate functions").At(c.Pos)
 	}
-	es, sig, err := l.aggSignature(c)
+	es, sig, err := l.aggSignature(c, "aggregate functions")
 	if err != nil {
 		return a, err
 	}
@@ -250,11 +255,10 @@ func argName(e expr.Expr) string {
 }
 
 // aggSignature binds an aggregate's arguments and casts them to what it takes.
-func (l *level) aggSignature(c *sql.FuncCall) ([]expr.Expr, aggregate.Signature, error) {
+func (l *level) aggSignature(c *sql.FuncCall, clause string) ([]expr.Expr, aggregate.Signature, error) {
 	if c.Star {
 		if c.Name.Text != "count" {
-			return nil, aggregate.Signature{}, sqlerr.New(sqlerr.WrongObjectType, "%s(*) specified, but %s is not a function that takes no arguments",
-				c.Name.Text, c.Name.Text).At(c.Pos)
+			return nil, aggregate.Signature{}, noFunction(c, nil)
 		}
 		sig, err := aggregate.Lookup("count", nil)
 		return nil, sig, at(err, c.Pos)
@@ -263,7 +267,7 @@ func (l *level) aggSignature(c *sql.FuncCall) ([]expr.Expr, aggregate.Signature,
 		return nil, aggregate.Signature{}, sqlerr.New(sqlerr.WrongObjectType,
 			"count(*) must be used to call a parameterless aggregate function").At(c.Pos)
 	}
-	es, err := l.args(c, "aggregate functions")
+	es, err := l.args(c, clause)
 	if err != nil {
 		return nil, aggregate.Signature{}, err
 	}

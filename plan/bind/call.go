@@ -70,7 +70,7 @@ func plainCall(c *sql.FuncCall) error {
 	what := ""
 	switch {
 	case c.Star:
-		return sqlerr.New(sqlerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", c.Name.Text, c.Name.Text)
+		return noFunction(c, nil)
 	case c.Distinct:
 		what = "DISTINCT"
 	case c.WithinGroup:
@@ -112,10 +112,13 @@ func (l *level) special(c *sql.FuncCall, clause string) (e expr.Expr, ok bool, e
 	switch name {
 	case "coalesce":
 		e, err = expr.Coalesce(args...)
+		err = unmatched(err, c.Args, args)
 	case "greatest":
 		e, err = expr.Greatest(args...)
+		err = unmatched(err, c.Args, args)
 	case "least":
 		e, err = expr.Least(args...)
+		err = unmatched(err, c.Args, args)
 	case "nullif":
 		e, err = expr.NullIf(args[0], args[1])
 	default:
@@ -150,6 +153,14 @@ func (l *level) ofWindow(name string, w expr.Expr) (expr.Expr, error) {
 }
 
 func misplaced(c *sql.FuncCall, clause, what string, code sqlerr.Code) *sqlerr.Error {
+	switch {
+	case clause == "aggregate functions" && what == "window functions":
+		return sqlerr.New(sqlerr.GroupingError, "aggregate function calls cannot contain window function calls").At(c.Pos)
+	case clause == "aggregate functions" && what == "set-returning functions":
+		return sqlerr.New(code, "aggregate function calls cannot contain set-returning function calls").At(c.Pos)
+	case clause == "window functions" && what == clause:
+		return sqlerr.New(code, "window function calls cannot be nested").At(c.Pos)
+	}
 	return sqlerr.New(code, "%s are not allowed in %s", what, clause).At(c.Pos)
 }
 

@@ -105,17 +105,17 @@ func (b *Binder) recursive(c *sql.CTE, outer *level, ctes *cteScope) (logical.No
 	if err != nil {
 		return nil, err
 	}
-	if step, err = castTo(step, schema, c, u.Pos); err != nil {
+	if step, err = castTo(step, schema, c, u); err != nil {
 		return nil, err
 	}
 	return logical.NewRecursive(first, step, schema, table, c.Name.Text, u.All, c.Name.Pos), nil
 }
 
 // castTo checks that the recursive term has the columns of the other one.
-func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, pos int) (logical.Node, error) {
+func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, u *sql.SetOp) (logical.Node, error) {
 	got := n.Schema()
 	if got.Len() != want.Len() {
-		return nil, sqlerr.New(sqlerr.SyntaxError, "each UNION query must have the same number of columns").At(pos)
+		return nil, sqlerr.New(sqlerr.SyntaxError, "each UNION query must have the same number of columns").At(columnPos(u.Right, 0))
 	}
 	list := logical.Identity(got)
 	for i, e := range list {
@@ -127,7 +127,7 @@ func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, pos int) (logical.Nod
 		if err != nil {
 			return nil, sqlerr.New(sqlerr.DatatypeMismatch,
 				"recursive query %q column %d has type %s in non-recursive term but type %s overall",
-				c.Name.Text, i+1, w, e.Type()).At(c.Name.Pos).WithHint("Cast the output of the non-recursive term to the correct type.")
+				c.Name.Text, i+1, w, e.Type()).At(columnPos(u.Left, i)).WithHint("Cast the output of the non-recursive term to the correct type.")
 		}
 		list[i] = x
 	}

@@ -207,7 +207,7 @@ func (b *Binder) insertSource(s *sql.Insert, o *catalog.Object, cols []int, ctes
 
 func checkWidth(width, cols int, s *sql.Insert) error {
 	if width > cols {
-		return sqlerr.New(sqlerr.SyntaxError, "INSERT has more expressions than target columns").At(s.Query.Pos)
+		return sqlerr.New(sqlerr.SyntaxError, "INSERT has more expressions than target columns").At(columnPos(s.Query, cols))
 	}
 	if width < cols && s.Columns != nil {
 		return sqlerr.New(sqlerr.SyntaxError, "INSERT has more target columns than expressions").At(s.Columns[width].Pos)

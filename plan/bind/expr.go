@@ -23,7 +23,7 @@ func (l *level) scalar(x sql.Expr, clause string) (expr.Expr, error) {
 	}
 	e, err := l.bind(x, clause)
 	if err != nil {
-		return nil, at(err, x.Position())
+		return nil, at(literalError(err, x), x.Position())
 	}
 	return e, nil
 }
@@ -54,6 +54,11 @@ func (l *level) bind(x sql.Expr, clause string) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i, a := range args {
+			if _, err := expr.NeedBool(map[bool]string{false: "AND", true: "OR"}[x.Or], a); err != nil {
+				return nil, at(err, x.Args[i].Position())
+			}
+		}
 		if x.Or {
 			return expr.Or(args...)
 		}
@@ -63,7 +68,8 @@ func (l *level) bind(x sql.Expr, clause string) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return expr.Not(e)
+		e, err = expr.Not(e)
+		return e, at(err, x.X.Position())
 	case *sql.IsTest:
 		return l.isTest(x, clause)
 	case *sql.IsDistinct:
@@ -237,13 +243,11 @@ func (l *level) isTest(x *sql.IsTest, clause string) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch x.Test {
-	case sql.IsTrue:
-		return expr.IsTrue(e, x.Not)
-	case sql.IsFalse:
-		return expr.IsFalse(e, x.Not)
-	case sql.IsUnknown:
-		return expr.IsUnknown(e, x.Not)
+	test := map[sql.Test]func(expr.Expr, bool) (expr.Expr, error){sql.IsTrue: expr.IsTrue, sql.IsFalse: expr.IsFalse,
+		sql.IsUnknown: expr.IsUnknown}[x.Test]
+	if test != nil {
+		e, err = test(e, x.Not)
+		return e, at(err, x.X.Position())
 	}
 	if e.Type().ID == types.Unknown {
 		if e, err = expr.Cast(e, types.TText, expr.Implicit); err != nil {
@@ -296,13 +300,30 @@ func (l *level) caseExpr(x *sql.Case, clause string) (expr.Expr, error) {
 		if whens[i].Cond, whens[i].Result, err = l.pair(w.Cond, w.Result, clause); err != nil {
 			return nil, err
 		}
+		if x.Arg == nil {
+			if _, err = expr.NeedBool("CASE/WHEN", whens[i].Cond); err != nil {
+				return nil, at(err, w.Cond.Position())
+			}
+		}
 	}
 	if x.Else != nil {
 		if els, err = l.scalar(x.Else, clause); err != nil {
 			return nil, err
 		}
 	}
-	return expr.Case(arg, whens, els)
+	e, err := expr.Case(arg, whens, els)
+	if err == nil {
+		return e, nil
+	}
+	var xs []sql.Expr
+	var es []expr.Expr
+	if els != nil {
+		xs, es = append(xs, x.Else), append(es, els)
+	}
+	for i, w := range x.Whens {
+		xs, es = append(xs, w.Result), append(es, whens[i].Result)
+	}
+	return nil, unmatched(err, xs, es)
 }
 
 func (l *level) cast(x *sql.Cast, clause string) (expr.Expr, error) {
@@ -319,7 +340,7 @@ func (l *level) cast(x *sql.Cast, clause string) (expr.Expr, error) {
 	}
 	e, err = expr.Cast(e, t, expr.Explicit)
 	if err != nil {
-		return nil, at(err, x.Pos)
+		return nil, at(literalError(err, x), x.Pos)
 	}
 	if x.Type.Interval != "" && t.ID == types.Interval {
 		return nil, sqlerr.Unsupported("an interval with field restriction is not supported in a cast")
@@ -342,7 +363,8 @@ func (l *level) array(x *sql.ArrayLit, elem *types.Type, clause string) (expr.Ex
 		}
 		elems[i] = b
 	}
-	return expr.ArrayCtor(elem, elems...)
+	e, err := expr.ArrayCtor(elem, elems...)
+	return e, unmatched(err, x.Elems, elems)
 }
 
 func (l *level) row(x *sql.Row, clause string) (expr.Expr, error) {

@@ -232,13 +232,29 @@ func (l *level) derived(t *sql.DerivedTable, s side) (item, error) {
 		n = logical.ShiftOuter(n, 1, s.depth)
 	}
 	if err != nil {
-		return item{}, err
+		return item{}, notLateral(err, s)
 	}
 	alias := ""
 	if t.Alias == nil {
 		alias = "unnamed_subquery"
 	}
 	return l.finish(item{n, relScope(alias, "", n, nil, nil)}, t.Alias, t.Watermark)
+}
+
+// notLateral names the reason where a subquery in FROM refers to a part to its
+// left without LATERAL.
+func notLateral(err error, s side) error {
+	e := sqlerr.From(err)
+	for q, d := s.lat, s.depth; q != nil && d > 0; q, d = q.outer, d-1 {
+		for _, r := range q.scope.rels {
+			if e.Message == `missing FROM-clause entry for table "`+r.alias+`"` {
+				e.Message = `invalid reference to FROM-clause entry for table "` + r.alias + `"`
+				return e.WithDetail("There is an entry for table %q, but it cannot be referenced from this part of the query.", r.alias).
+					WithHint("To reference that table, you must mark this subquery with LATERAL.")
+			}
+		}
+	}
+	return err
 }
 
 // join joins two bound parts by an explicit join. The right scope is shifted.

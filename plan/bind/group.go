@@ -70,7 +70,7 @@ func (l *level) aggregation(sel *sql.Select, ts []target, parts []sql.Expr) erro
 		return sqlerr.Unsupported("window() in grouping sets is not supported").At(sel.Pos)
 	}
 	if sets == nil {
-		g.addDependent(l, all)
+		g.addDependent(l, all, ts)
 	}
 	g.below = *l
 	if err := l.aggregate(g, calls, len(sel.GroupBy) == 0, sel.Pos); err != nil {
@@ -269,7 +269,7 @@ func (l *level) groupExpr(t target) ([]expr.Expr, error) {
 
 // addDependent adds the columns of tables whose whole primary key is grouped by:
 // they have one value per group.
-func (g *grouping) addDependent(l *level, parts []sql.Expr) {
+func (g *grouping) addDependent(l *level, parts []sql.Expr, ts []target) {
 	var covered []scopeRel
 	for _, r := range l.scope.rels {
 		if r.object != nil && r.object.Kind == catalog.KindTable && g.covers(r) {
@@ -286,6 +286,11 @@ func (g *grouping) addDependent(l *level, parts []sql.Expr) {
 					g.keys = append(g.keys, groupKey{e: e})
 				}
 			}
+		}
+	}
+	for _, t := range ts {
+		if t.e != nil {
+			need(t.e)
 		}
 	}
 	for _, p := range parts {

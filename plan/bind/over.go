@@ -276,7 +276,7 @@ func (l *level) windowArgs(c *sql.FuncCall, w *plan.WindowCall) ([]expr.Expr, er
 		if c.IgnoreNulls {
 			return nil, sqlerr.Unsupported("IGNORE NULLS is not supported for aggregate functions").At(c.Pos)
 		}
-		es, sig, err := l.aggSignature(c)
+		es, sig, err := l.aggSignature(c, "window functions")
 		w.ArgTypes, w.Type = sig.Args, sig.Result
 		return es, err
 	}

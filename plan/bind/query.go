@@ -178,21 +178,21 @@ func (b *Binder) setOp(q *sql.SetOp, outer *level, ctes *cteScope) (logical.Node
 	}
 	if l.Schema().Len() != r.Schema().Len() {
 		return nil, sqlerr.New(sqlerr.SyntaxError, "each %s query must have the same number of columns", q.Op).
-			At(q.Right.Position())
+			At(columnPos(q.Right, 0))
 	}
 	want := make([]types.Type, l.Schema().Len())
 	for i := range want {
 		t, err := types.Common(q.Op.String(), l.Schema().Fields[i].Type, r.Schema().Fields[i].Type)
 		if err != nil {
-			return nil, at(err, q.Right.Position())
+			return nil, at(err, columnPos(q.Right, i))
 		}
 		want[i] = t
 	}
 	if l, err = castColumns(l, want); err != nil {
-		return nil, at(err, q.Left.Position())
+		return nil, at(bodyLiteral(err, q.Left), q.Left.Position())
 	}
 	if r, err = castColumns(r, want); err != nil {
-		return nil, at(err, q.Right.Position())
+		return nil, at(bodyLiteral(err, q.Right), q.Right.Position())
 	}
 	switch {
 	case q.Op != sql.Union:

@@ -257,7 +257,7 @@ func (l *level) output(sel *sql.Select, ts []target, order, on []sortTerm) (logi
 		list[i], names[i] = e, t.name
 	}
 	width := len(list)
-	keys, list, err := l.sortKeys(order, list, sel.Distinct && on == nil)
+	keys, list, err := l.sortKeys(order, list, sel.Distinct && len(on) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -494,8 +494,6 @@ func figureName(x sql.Expr) (string, int) {
 		return x.Type.Name.Text, 1
 	case *sql.TypedLit:
 		return x.Type.Name.Text, 1
-	case *sql.BoolLit:
-		return "bool", 1
 	case *sql.Case:
 		if x.Else != nil {
 			if name, s := figureName(x.Else); s == 2 {

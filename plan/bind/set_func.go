@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"strings"
+
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan"
@@ -174,6 +176,10 @@ func (l *level) setFunc(c *sql.FuncCall, clause string) (plan.SetFunc, []plan.Fi
 	}
 	want, cols, ok := setFuncs[f.Name](ts)
 	if !ok {
+		if len(args) > 1 && ts[0].ID == types.Unknown && ts[1].ID == types.Unknown {
+			return f, nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s(%s) is not unique", f.Name, typeNames(args)).At(c.Pos).
+				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+		}
 		return f, nil, noFunction(c, args)
 	}
 	for i, a := range args {
@@ -190,15 +196,16 @@ func (l *level) setFunc(c *sql.FuncCall, clause string) (plan.SetFunc, []plan.Fi
 	return f, fields, nil
 }
 
+func typeNames(args []expr.Expr) string {
+	s := make([]string, len(args))
+	for i, a := range args {
+		s[i] = a.Type().Base().String()
+	}
+	return strings.Join(s, ", ")
+}
+
 // noFunction is the error when no overload takes the arguments.
 func noFunction(c *sql.FuncCall, args []expr.Expr) error {
-	s := ""
-	for i, a := range args {
-		if i > 0 {
-			s += ", "
-		}
-		s += a.Type().Base().String()
-	}
-	return sqlerr.New(sqlerr.UndefinedFunction, "function %s(%s) does not exist", c.Name.Text, s).At(c.Pos).
+	return sqlerr.New(sqlerr.UndefinedFunction, "function %s(%s) does not exist", c.Name.Text, typeNames(args)).At(c.Pos).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
