@@ -165,8 +165,9 @@ func FuzzBatch(f *testing.F) {
 		f.Add(sealed(f, 20, codec)[sizePrefix:], true)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
-		if n := lengthPrefix + int(int32(binary.BigEndian.Uint32(append(bytes.Clone(b), make([]byte, 16)...)[atLength:]))); fix &&
-			n >= headerBytes && n <= len(b) {
+		padded := append(bytes.Clone(b), make([]byte, 16)...)
+		n := lengthPrefix + int(int32(binary.BigEndian.Uint32(padded[atLength:])))
+		if fix && n >= headerBytes && n <= len(b) {
 			b = bytes.Clone(b)
 			binary.BigEndian.PutUint32(b[atCRC:], crc32.Checksum(b[atAttributes:n], castagnoli))
 		}
@@ -214,8 +215,8 @@ func FuzzFetchAnswer(f *testing.F) {
 }
 
 func FuzzTopicAnswer(f *testing.F) {
-	f.Add([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 2, 't', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0,
-		2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 2, 't', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+		0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &wireReader{r: bytes.NewReader(b), left: int64(len(b))}
 		req := &topicRequest{topic: "t"}
@@ -228,7 +229,8 @@ func FuzzTopicAnswer(f *testing.F) {
 
 // murmur2 of Kafka's own test vectors (UtilsTest of its clients).
 func TestMurmur2(t *testing.T) {
-	for key, want := range map[string]int32{"21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536,
+	for key, want := range map[string]int32{"21": -973932308, "foobar": -790332482,
+		"a-little-bit-long-string":   -985981536,
 		"a-little-bit-longer-string": -1486304829, "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
 		"abc": 479470107} {
 		if got := int32(murmur2([]byte(key))); got != want {
@@ -241,7 +243,8 @@ func TestAbortFilter(t *testing.T) {
 	marker := func(producer, offset int64, kind byte) *batchHeader {
 		body := []byte{0, 0, 0, 0, 8, 0, 0, 0, kind, 1, 0}
 		body[0] = byte(2 * (len(body) - 1))
-		return &batchHeader{base: offset, last: offset, attributes: attrControl | attrTransactional, producer: producer, body: body}
+		return &batchHeader{base: offset, last: offset, attributes: attrControl | attrTransactional,
+			producer: producer, body: body}
 	}
 	data := func(producer, lo, hi int64) *batchHeader {
 		return &batchHeader{base: lo, last: hi, attributes: attrTransactional, producer: producer}

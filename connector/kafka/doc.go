@@ -19,6 +19,56 @@
 //
 // Offsets are the decimal number of the next record to read.
 //
+// Options of both ends:
+//
+//	brokers             host:port, …; the port is 9092 if left out
+//	topic
+//	tls                 on or off; tls_ca_file, tls_cert_file, tls_key_file: PEM files;
+//	                    tls_server_name; tls_skip_verify
+//	sasl_mechanism      plain, scram-sha-256 or scram-sha-512, with sasl_username and
+//	                    sasl_password
+//
+// Options of a source:
+//
+//	starting_offsets    earliest (default), latest, timestamp:TIME (or milliseconds since
+//	                    1970) or {"0": 12, "1": -2}: an offset, -1 latest or -2 earliest
+//	                    by partition; those not named begin at the earliest. It counts
+//	                    where there is no checkpoint. Partitions that appear later are
+//	                    read from their start.
+//	ending_offsets      latest, timestamp:TIME or offsets by partition; makes the source
+//	                    bounded
+//	on_data_loss        fail (default): an offset that the broker does not have is an
+//	                    error; continue: go on at the nearest that it has, and note it in
+//	                    the bad rows
+//	buffer_memory       bytes of records read ahead, 64 MB
+//	fetch_max_bytes     of one answer of a broker, 32 MB
+//	fetch_partition_max_bytes  of one partition in it, 4 MB
+//
+// FORMAT PLAIN takes on_error = 'fail' | 'skip' and the options of the encoding.
+// Metadata columns are key (text, bytea), partition (integer, bigint), offset
+// (bigint), timestamp (timestamptz, timestamp) and headers: jsonb, an object in
+// which the last of several headers of one name counts and a value that is no
+// text is written as bytea is; or an array of struct (name text, value bytea or
+// text), which keeps all. A tombstone is no row.
+//
+// Options of a sink:
+//
+//	key                 columns of the record's key, a JSON object; FORMAT UPSERT and
+//	                    DEBEZIUM take the stream key by themselves
+//	delivery            at_least_once
+//	compression         none (default), gzip, snappy, lz4 or zstd
+//	max_message_bytes   of a batch before compression, 1,000,000; a batch that the
+//	                    broker finds too large is halved
+//	buffer_memory       bytes not acknowledged, 32 MB
+//	create_topic        on: create the topic if it is missing, with partitions and
+//	                    replication_factor (the broker's defaults if left out)
+//
+// FORMAT PLAIN writes inserts only; UPSERT writes the row under its key and a
+// tombstone for a deleted row; DEBEZIUM writes {"before":…,"after":…,"op":"c"},
+// "u" for a row deleted and inserted again at once, "d" for a deleted one. Keyed
+// records go to the partition that Kafka's own clients would choose, others to
+// each in turn. A writer keeps to the number of partitions that it found.
+//
 // Invariants:
 //
 //	K1  Records of aborted transactions and transaction markers are never rows, but

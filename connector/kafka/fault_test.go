@@ -276,7 +276,7 @@ func TestBrokerRestart(t *testing.T) {
 	if _, err := w.Prepare(short, 2); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-	for err, n := told.last(); err == nil || n == 0; err, n = told.last() {
+	for n, err := told.last(); err == nil || n == 0; n, err = told.last() {
 		if _, _, rerr := r.Read(testContext(t), ""); rerr != connector.ErrIdle {
 			t.Fatal(rerr)
 		}
@@ -296,11 +296,11 @@ func TestBrokerRestart(t *testing.T) {
 	}
 	for name, rep := range map[string]*reports{"source": &told, "sink": &wtold} {
 		for ctx := testContext(t); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-			if err, _ := rep.last(); err == nil {
+			if _, err := rep.last(); err == nil {
 				break
 			}
 		}
-		if err, n := rep.last(); err != nil || n < 2 || n > 20 {
+		if n, err := rep.last(); err != nil || n < 2 || n > 20 {
 			t.Errorf("%s: last report %v of %d", name, err, n)
 		}
 	}
@@ -318,7 +318,7 @@ func TestBrokerAway(t *testing.T) {
 	if _, err := s.Splits(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-	if err, n := told.last(); err == nil || n != 1 || !strings.Contains(err.Error(), "refused") {
+	if n, err := told.last(); err == nil || n != 1 || !strings.Contains(err.Error(), "refused") {
 		t.Fatal(err, n)
 	}
 	r := openReader(t, s, 0, "5")

@@ -58,35 +58,6 @@ type fetcher struct {
 	gone   time.Time      // since when the topic is unknown; zero: it is known
 }
 
-// subscription is a partition that a reader has open, with its queue of record
-// sets. Fields below mu of the fetcher.
-type subscription struct {
-	f         *fetcher
-	partition int32
-
-	next     int64 // where the next fetch begins
-	maxBytes int32
-	queue    []*recordSet
-	queued   int // bytes in queue
-	inFlight bool
-	err      error
-	closed   bool
-	missing  time.Time // since when the partition is unknown
-	ready    chan struct{}
-}
-
-// recordSet is what one fetch brought for one partition.
-type recordSet struct {
-	// from is the offset that was asked for: records below it are skipped.
-	from    int64
-	data    []byte
-	aborted []abortedTxn
-	arrived int64 // microseconds
-	// jump, if above from, is where reading goes on though data is empty: there is
-	// no record below it.
-	jump int64
-}
-
 func newFetcher(ctx context.Context, cl *client, cfg *sourceConfig, spec *connector.Spec) *fetcher {
 	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock, bad: spec.BadRows,
 		loops: map[int32]bool{}, stale: make(chan struct{}, 1)}
@@ -125,96 +96,6 @@ func (f *fetcher) fail(err error) {
 	for _, s := range f.subs {
 		s.failLocked(err)
 	}
-}
-
-// subscribe begins to fetch the partition from offset on.
-func (f *fetcher) subscribe(partition int32, offset int64) *subscription {
-	s := &subscription{f: f, partition: partition, next: offset, ready: make(chan struct{}, 1)}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.subs = append(f.subs, s)
-	f.eager = eager
-	// Fewer bytes a fetch where there are many partitions: the sum of the queues
-	// is bounded.
-	share := f.cfg.bufferBytes / int64(2*len(f.subs))
-	s.maxBytes = int32(min(max(share, minPartBytes), f.cfg.partBytes))
-	if f.layout == nil {
-		f.askLayout()
-	} else if _, ok := f.layout.leaders[partition]; !ok {
-		f.askLayout()
-	}
-	f.work.Broadcast()
-	return s
-}
-
-// close takes the partition off the fetches.
-func (s *subscription) close() {
-	f := s.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	f.queued -= s.queued
-	for _, r := range s.queue {
-		putBuffer(r.data)
-	}
-	s.queue, s.queued = nil, 0
-	for i, o := range f.subs {
-		if o == s {
-			f.subs = append(f.subs[:i], f.subs[i+1:]...)
-			break
-		}
-	}
-}
-
-// pop returns the next record set, nil when there is none now.
-func (s *subscription) pop() (*recordSet, error) {
-	f := s.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(s.queue) == 0 {
-		return nil, s.err
-	}
-	r := s.queue[0]
-	s.queue[0] = nil
-	s.queue = s.queue[1:]
-	was := f.mayFetch(s)
-	s.queued -= len(r.data)
-	f.queued -= len(r.data)
-	if !was && f.mayFetch(s) {
-		f.work.Broadcast()
-	}
-	return r, nil
-}
-
-func (s *subscription) push(r *recordSet) {
-	s.queue = append(s.queue, r)
-	s.queued += len(r.data)
-	s.f.queued += len(r.data)
-	s.wake()
-}
-
-func (s *subscription) failLocked(err error) {
-	s.err = err
-	s.wake()
-}
-
-func (s *subscription) wake() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
-
-// mayFetch tells whether a queue has room. One that is empty always has: a
-// partition may be what the engine waits for while the others are full.
-func (f *fetcher) mayFetch(s *subscription) bool {
-	if s.closed || s.inFlight || s.err != nil {
-		return false
-	}
-	return len(s.queue) == 0 || s.queued < 2*int(s.maxBytes) && int64(f.queued) < f.cfg.bufferBytes
 }
 
 // askLayout asks for new metadata.
@@ -476,14 +357,20 @@ func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 		}
 		return
 	}
-	end := lastOffset(p.records)
-	if end < 0 {
+	end, whole := lastOffset(p.records)
+	switch {
+	case whole:
+		s.next = max(s.next, end+1)
+	case s.maxBytes < maxAnswer/2:
 		// Not one whole batch: it is larger than what was asked for.
 		putBuffer(p.records)
 		s.maxBytes = int32(min(2*int64(s.maxBytes), maxAnswer/2))
 		return
+	default:
+		putBuffer(p.records)
+		s.failLocked(tooLarge(p.offset))
+		return
 	}
-	s.next = max(s.next, end+1)
 	s.push(&recordSet{from: p.offset, data: p.records, aborted: p.aborted, arrived: arrived})
 }
 
@@ -528,17 +415,21 @@ func (f *fetcher) outOfRange(p *fetchPart) error {
 }
 
 // lastOffset returns the offset of the last record of the last whole batch in a
-// record set, -1 when it has none. Only lengths are looked at: the reader checks
-// the batches.
-func lastOffset(b []byte) int64 {
-	last := int64(-1)
-	for len(b) >= headerBytes {
-		n := lengthPrefix + int(int32(be32(b[atLength:])))
-		if n < headerBytes || n > len(b) {
-			break
+// record set. Only lengths are looked at: the reader checks the batches, and is
+// given whatever else begins the set. whole is false for the beginning of a batch
+// alone.
+func lastOffset(b []byte) (last int64, whole bool) {
+	last = -1
+	for len(b) > atMagic {
+		n := int64(lengthPrefix) + int64(int32(be32(b[atLength:])))
+		if b[atMagic] != 2 || n < headerBytes {
+			return last, true
 		}
-		last = int64(be64(b)) + int64(int32(be32(b[atLastDelta:])))
+		if n > int64(len(b)) {
+			return last, whole
+		}
+		last, whole = int64(be64(b))+int64(int32(be32(b[atLastDelta:]))), true
 		b = b[n:]
 	}
-	return last
+	return last, whole
 }

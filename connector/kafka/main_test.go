@@ -101,13 +101,13 @@ func (r *reports) add(err error) {
 	r.errs = append(r.errs, err)
 }
 
-func (r *reports) last() (error, int) {
+func (r *reports) last() (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.errs) == 0 {
-		return nil, 0
+		return 0, nil
 	}
-	return r.errs[len(r.errs)-1], len(r.errs)
+	return len(r.errs), r.errs[len(r.errs)-1]
 }
 
 func idSpec(brokers string, options ...string) *connector.Spec {

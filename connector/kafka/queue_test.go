@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // A partition that nobody reads stops being fetched when its queue is full, and
@@ -82,6 +83,49 @@ func TestHoleAtTheEnd(t *testing.T) {
 	}
 }
 
+// answerFetch makes the broker answer every fetch of offset 0 with these bytes.
+func answerFetch(c *kfake.Cluster, b []byte) {
+	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		res := r.(*kmsg.FetchRequest).ResponseKind().(*kmsg.FetchResponse)
+		rt := kmsg.NewFetchResponseTopic()
+		rt.Topic = "t"
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.HighWatermark, p.LastStableOffset, p.RecordBatches = 5, 5, b
+		rt.Partitions = append(rt.Partitions, p)
+		res.Topics = append(res.Topics, rt)
+		return res, nil, true
+	})
+}
+
+// Bytes that are no batches are told by the reader; they are not fetched for ever.
+func TestStrangeRecordSets(t *testing.T) {
+	good := sealed(t, 3, noCompression)[sizePrefix:]
+	old := append([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 1, 2, 3, 4, 1}, make([]byte, 15)...)
+	short := append([]byte(nil), good...)
+	short[atLength+2], short[atLength+3] = 0, 9
+	flipped := append([]byte(nil), good...)
+	flipped[80] ^= 1
+	for name, c := range map[string]struct {
+		b    []byte
+		code sqlerr.Code
+	}{"format 1": {old, sqlerr.FeatureNotSupported}, "short length": {short, sqlerr.DataCorrupted},
+		"flipped bit": {flipped, sqlerr.DataCorrupted}} {
+		cl, addr := cluster(t, 1)
+		answerFetch(cl, c.b)
+		_, _, err := readTo(t, openReader(t, open(t, idSpec(addr)), 0, "0"), "5")
+		if sqlerr.CodeOf(err) != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A batch that never comes whole is asked for with more and more bytes, up to
+	// a limit.
+	cl, addr := cluster(t, 1)
+	answerFetch(cl, good[:len(good)-1])
+	_, _, err := readTo(t, openReader(t, open(t, idSpec(addr)), 0, "0"), "5")
+	wantError(t, err, sqlerr.ProgramLimitExceeded)
+}
+
 // Errors of a partition that may go away are waited out and told.
 func TestFetchErrors(t *testing.T) {
 	t.Parallel()
@@ -110,7 +154,7 @@ func TestFetchErrors(t *testing.T) {
 	if got, _, err := readTo(t, openReader(t, open(t, spec), 0, ""), "5"); err != nil || len(got) != 5 {
 		t.Fatal(got, err)
 	}
-	if err, k := told.last(); err != nil || k < 2 {
+	if k, err := told.last(); err != nil || k < 2 {
 		t.Fatal(err, k)
 	}
 }

@@ -233,7 +233,8 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 	if r.dec.Len() > 0 {
 		return false, nil
 	}
-	return false, sqlerr.New(sqlerr.CodeOf(reason), `could not read the record at offset %d of partition %d of topic "%s": %s`,
+	return false, sqlerr.New(sqlerr.CodeOf(reason),
+		`could not read the record at offset %d of partition %d of topic "%s": %s`,
 		offset, r.partition, r.src.cfg.topic, reason).
 		WithHint("FORMAT … (on_error = 'skip') leaves out such records and keeps them in streamsql.bad_rows.").
 		AsPermanent()

@@ -145,7 +145,7 @@ func TestSinkRetries(t *testing.T) {
 			t.Fatalf("record %d is %s", i, r.Value)
 		}
 	}
-	if err, k := told.last(); err != nil || k < 2 || n.Load() < 6 {
+	if k, err := told.last(); err != nil || k < 2 || n.Load() < 6 {
 		t.Fatal(err, k, n.Load())
 	}
 }

@@ -85,28 +85,29 @@ func TestTransactionsAgainstOracle(t *testing.T) {
 		kgo.Lz4Compression(), kgo.ZstdCompression()}
 	_, addr := cluster(t, 1)
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var open4 []*kgo.Client
+	var clients []*kgo.Client
 	for i, codec := range codecs {
-		open4 = append(open4, kgoClient(t, addr, kgo.TransactionalID(fmt.Sprint("x", i)), kgo.ProducerBatchCompression(codec)))
+		c := kgoClient(t, addr, kgo.TransactionalID(fmt.Sprint("x", i)), kgo.ProducerBatchCompression(codec))
+		clients = append(clients, c)
 	}
 	next, begun := 0, map[int]bool{}
 	committed := 0
 	pending := map[int]int{}
 	for range 150 {
-		i := rnd.IntN(len(open4))
+		i := rnd.IntN(len(clients))
 		if !begun[i] {
-			if err := open4[i].BeginTransaction(); err != nil {
+			if err := clients[i].BeginTransaction(); err != nil {
 				t.Fatal(err)
 			}
 			begun[i] = true
 		}
 		n := 1 + rnd.IntN(20)
-		produceTo(t, open4[i], 0, ids(next, next+n)...)
+		produceTo(t, clients[i], 0, ids(next, next+n)...)
 		next += n
 		pending[i] += n
 		if rnd.IntN(3) == 0 {
 			end := kgo.TransactionEndTry(rnd.IntN(2) == 0)
-			if err := open4[i].EndTransaction(testContext(t), end); err != nil {
+			if err := clients[i].EndTransaction(testContext(t), end); err != nil {
 				t.Fatal(err)
 			}
 			if end {
@@ -115,7 +116,7 @@ func TestTransactionsAgainstOracle(t *testing.T) {
 			begun[i], pending[i] = false, 0
 		}
 	}
-	for i, c := range open4 {
+	for i, c := range clients {
 		if begun[i] {
 			if err := c.EndTransaction(testContext(t), kgo.TryCommit); err != nil {
 				t.Fatal(err)
