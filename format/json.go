@@ -254,7 +254,9 @@ func (d *jsonCodec) unexpected(b []byte, i int, want string) int {
 	if i >= len(b) {
 		return d.cut()
 	}
-	return d.fail(jsonError(`Expected %s, but found "%s".`, want, token(b, i)))
+	e := tokenEnd(b, i)
+	d.short = e == len(b) // with more input it may be told in full
+	return d.fail(jsonError(`Expected %s, but found "%s".`, want, clean(b[i:e])))
 }
 
 func jsonError(detail string, args ...any) *sqlerr.Error {
@@ -263,14 +265,21 @@ func jsonError(detail string, args ...any) *sqlerr.Error {
 }
 
 // token returns what stands at byte i, for messages.
-func token(b []byte, i int) string {
+func token(b []byte, i int) string { return clean(b[i:tokenEnd(b, i)]) }
+
+func clean(b []byte) string { return string(bytes.ToValidUTF8(b, []byte("?"))) }
+
+// tokenEnd returns the end of what stands at byte i, some twenty bytes at most.
+func tokenEnd(b []byte, i int) int {
 	const stops = `,:{}[]"`
 	e := i + 1
-	for e < len(b) && e-i < 20 && !isSpace(b[e]) && strings.IndexByte(stops, b[e]) < 0 &&
-		strings.IndexByte(stops, b[i]) < 0 {
+	if strings.IndexByte(stops, b[i]) >= 0 {
+		return e
+	}
+	for e < len(b) && e-i < 20 && !isSpace(b[e]) && strings.IndexByte(stops, b[e]) < 0 {
 		e++
 	}
-	return string(bytes.ToValidUTF8(b[i:e], []byte("?")))
+	return e
 }
 
 var bom = []byte("\xef\xbb\xbf")
