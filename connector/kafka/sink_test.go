@@ -153,3 +153,27 @@ func TestEnvelopes(t *testing.T) {
 		})
 	}
 }
+
+// A change is one whatever piece of the batch its halves fall into.
+func TestChangesAcrossPieces(t *testing.T) {
+	lines := []string{"+ a 0"}
+	for i := range 300 {
+		lines = append(lines, fmt.Sprintf("- a %d", i), fmt.Sprintf("+ a %d", i+1))
+	}
+	for format, want := range map[string]string{
+		formatDebezium: `{"before":{"k":"a","v":%d},"after":{"k":"a","v":%d},"op":"u"}`,
+		formatUpsert:   `{"k":"a","v":%[2]d}`,
+	} {
+		_, addr := cluster(t, 1)
+		write(t, openWriter(t, kvSpec(addr, format)), 1, lines...)
+		got := consume(t, addr, 301)
+		if len(got) != 301 {
+			t.Fatal(format, len(got))
+		}
+		for i, r := range got[1:] {
+			if w := fmt.Sprintf(want, i, i+1); string(r.Value) != strings.Split(w, "%!(EXTRA")[0] {
+				t.Fatalf("%s: record %d is %s", format, i+1, r.Value)
+			}
+		}
+	}
+}
