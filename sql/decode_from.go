@@ -5,7 +5,6 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/dialect"
 )
 
@@ -122,9 +121,6 @@ func (d *decoder) tableFunc(f *dialect.ItemFact, s *ast.SelectStmt, alias *Alias
 		}
 		switch call := c.Call.(type) {
 		case *FuncCall:
-			if call.Over != nil || call.Filter != nil || call.WithinGroup {
-				dialect.Failf(sqlerr.SyntaxError, call.Pos, "aggregate and window calls are not allowed in FROM")
-			}
 			relationArg(call)
 		case *ValueFunc, *Cast:
 		default:

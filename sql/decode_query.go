@@ -411,32 +411,20 @@ func (d *decoder) frame(w *ast.FrameClause, f *dialect.WindowFact) *Frame {
 	if f.Between {
 		out.End = d.bound(w.Extent.End)
 	}
-	refuse := func(msg string) { dialect.Failf(sqlerr.WindowingError, t.Pos, "%s", msg) }
+	refuse := func(tok int, msg string) { dialect.Failf(sqlerr.WindowingError, d.token(tok).Pos, "%s", msg) }
 	switch s, e := out.Start.Kind, out.End.Kind; {
 	case s == UnboundedFollowing:
-		refuse("frame start cannot be UNBOUNDED FOLLOWING")
+		refuse(f.Start, "frame start cannot be UNBOUNDED FOLLOWING")
 	case e == UnboundedPreceding:
-		refuse("frame end cannot be UNBOUNDED PRECEDING")
+		refuse(f.End, "frame end cannot be UNBOUNDED PRECEDING")
 	case !f.Between && s == OffsetFollowing:
-		refuse("frame starting from following row cannot end with current row")
+		refuse(f.Start, "frame starting from following row cannot end with current row")
+	case s > e && s == CurrentRow:
+		refuse(f.End, "frame starting from current row cannot have preceding rows")
 	case s > e:
-		refuse("frame starting from " + boundName(s) + " cannot " + boundEnd(e))
+		refuse(f.End, "frame starting from following row cannot have preceding rows")
 	}
 	return out
-}
-
-func boundName(k BoundKind) string {
-	if k == CurrentRow {
-		return "current row"
-	}
-	return "following row"
-}
-
-func boundEnd(k BoundKind) string {
-	if k == CurrentRow {
-		return "end with current row"
-	}
-	return "have preceding rows"
 }
 
 func (d *decoder) bound(b ast.FrameBound) FrameBound {

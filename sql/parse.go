@@ -138,6 +138,7 @@ func (p *parser) str() string {
 
 func (p *parser) query() *Query {
 	if !p.OpensQuery() {
+		p.Accept("values") // what follows it is wrong
 		p.Syntax()
 	}
 	return p.decodeQuery(p.bridge.Query())

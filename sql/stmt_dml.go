@@ -83,11 +83,10 @@ func (p *parser) onConflict() *OnConflict {
 	if p.Accept("nothing") {
 		return c
 	}
-	update := p.Pos()
 	p.Need("update", "set")
 	if c.Keys == nil && !c.Constraint.Given() {
 		dialect.Fail(sqlerr.New(sqlerr.SyntaxError,
-			"ON CONFLICT DO UPDATE requires inference specification or constraint name").At(update).
+			"ON CONFLICT DO UPDATE requires inference specification or constraint name").At(c.Pos).
 			WithHint("For example, ON CONFLICT (column_name)."))
 	}
 	c.Update = p.setItems()

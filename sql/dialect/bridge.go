@@ -38,6 +38,8 @@ type Bridge struct {
 	// selectable tells whether a subscript or field may follow the operand before
 	// the cursor; column and rowLit, whether the last operand was a column or (a, b).
 	selectable, column, rowLit bool
+	// plainCall is set for a call in FROM, which no FILTER or OVER may follow.
+	plainCall bool
 }
 
 // NewBridge makes a bridge that reads at c.

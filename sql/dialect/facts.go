@@ -146,6 +146,8 @@ type CTEFact struct {
 type WindowFact struct {
 	Tok     int // of the name in WINDOW, of what follows OVER else
 	Frame   int // token of ROWS, RANGE or GROUPS
+	Start   int // tokens of the bounds
+	End     int
 	Between bool
 	Exclude int8 // 0 no others, 1 current row, 2 group, 3 ties
 }

@@ -275,8 +275,11 @@ func (l *lexer) number(pos int) *sqlerr.Error {
 		}
 	}
 	if l.i < len(l.src) && isIdentStart(l.src[l.i]) {
-		_, n := utf8.DecodeRuneInString(l.src[l.i:])
-		return l.failNear(pos, l.i+n, "trailing junk after numeric literal")
+		end := l.i
+		for end < len(l.src) && isIdentPart(l.src[end]) {
+			end++
+		}
+		return l.failNear(pos, end, "trailing junk after numeric literal")
 	}
 	l.add(Num, l.src[pos:l.i], pos)
 	return nil

@@ -276,7 +276,7 @@ func (l *lexer) uescape() (byte, *sqlerr.Error) {
 	c := l.src[l.i+1]
 	l.i += 3
 	if c == '+' || c == '\'' || c == '"' || isSpace(c) || strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 {
-		return 0, sqlerr.New(sqlerr.SyntaxError, "invalid Unicode escape character").At(pos)
+		return 0, l.failNear(pos, l.i, "invalid Unicode escape character")
 	}
 	return c, nil
 }

@@ -561,8 +561,12 @@ func (b *Bridge) atTimeZone() (more, operand bool) {
 
 // anyAll translates ANY, SOME or ALL (…) as the right operand of an operator.
 func (b *Bridge) anyAll() bool {
-	if !(b.Is("any") || b.Is("some") || b.Is("all")) || !b.IsPunct(1, "(") {
+	if !b.Is("any") && !b.Is("some") && !b.Is("all") {
 		return false
+	}
+	if !b.IsPunct(1, "(") {
+		b.I++
+		b.Syntax()
 	}
 	if b.Is("all") {
 		b.call("all", b.I)

@@ -73,6 +73,9 @@ func (b *Bridge) tableFactor() bool {
 		b.funcCall()
 		b.finishFunc(f)
 	case f.Lateral:
+		if b.IsColumnName(0) {
+			b.I += b.Dotted(0)
+		}
 		b.Syntax()
 	default:
 		b.relation(f.Start, f)
@@ -93,7 +96,9 @@ func (b *Bridge) funcCall() {
 	if !b.funcAhead() {
 		b.Syntax()
 	}
+	b.plainCall = true
 	b.primary()
+	b.plainCall = false
 }
 
 func (b *Bridge) finishFunc(f ItemFact) {

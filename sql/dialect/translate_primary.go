@@ -42,7 +42,9 @@ func (b *Bridge) operandOf(t *Token) {
 		b.emit(")")
 		b.rowLit = row
 	case Quoted:
-		b.name()
+		if !b.typedLiteral() {
+			b.name()
+		}
 	case Ident:
 		b.word(t.Text)
 	default:
@@ -62,9 +64,8 @@ func (b *Bridge) word(w string) {
 		b.caseWhen()
 		return
 	case "array":
-		if b.array(paren) {
-			return
-		}
+		b.array(paren)
+		return
 	case "interval":
 		if b.Peek(1).Kind == Str || paren && b.Peek(2).Kind == Num && b.IsPunct(3, ")") && b.Peek(4).Kind == Str {
 			at := b.I
@@ -95,17 +96,25 @@ func (b *Bridge) word(w string) {
 	if reserved[w] {
 		b.Syntax()
 	}
-	if n := b.literalAhead(); n > 0 {
-		at, str := b.I, b.I+n
-		typ := b.types.ParseLiteralType()
-		if b.I != str {
-			b.Syntax()
-		}
-		b.I++
-		b.literal(at, typ, str)
-		return
+	if !b.typedLiteral() {
+		b.name()
 	}
-	b.name()
+}
+
+// typedLiteral translates type 'text' if that is what the cursor is at.
+func (b *Bridge) typedLiteral() bool {
+	n := b.literalAhead()
+	if n == 0 {
+		return false
+	}
+	at, str := b.I, b.I+n
+	typ := b.types.ParseLiteralType()
+	if b.I != str {
+		b.Syntax()
+	}
+	b.I++
+	b.literal(at, typ, str)
+	return true
 }
 
 func (b *Bridge) literal(at, typ, str int) {
@@ -209,20 +218,20 @@ func (b *Bridge) caseWhen() {
 	b.Need("end")
 }
 
-func (b *Bridge) array(paren bool) bool {
-	if b.IsPunct(1, "[") {
+func (b *Bridge) array(paren bool) {
+	switch {
+	case b.IsPunct(1, "["):
 		b.arrayLit(b.I, b.I+1)
-		return true
-	}
-	if paren {
+	case paren:
 		b.call("arrsub", b.I)
 		b.emit(", ")
 		b.I++
 		b.subquery()
 		b.emit(")")
-		return true
+	default:
+		b.I++
+		b.Syntax()
 	}
-	return false
 }
 
 // arrayLit translates the elements after the bracket at open.
@@ -452,8 +461,20 @@ func (b *Bridge) callArgs(first int) {
 	}
 	b.call("fn", first)
 	b.I++
+	plain := b.plainCall
+	b.plainCall = false
 	b.args()
 	b.NeedPunct(")")
+	if plain {
+		b.emit(")")
+		return
+	}
+	b.callTail()
+	b.emit(")")
+}
+
+// callTail translates what may follow the parenthesis of a call.
+func (b *Bridge) callTail() {
 	if b.Is("within", "group") {
 		b.emit(", ")
 		b.call("within", b.I)
@@ -465,10 +486,11 @@ func (b *Bridge) callArgs(first int) {
 		b.NeedPunct(")")
 		b.emit(")")
 	}
-	if b.Is("filter") && b.IsPunct(1, "(") {
+	if b.Is("filter") {
 		b.emit(", ")
 		b.call("filter", b.I)
-		b.I += 2
+		b.I++
+		b.NeedPunct("(")
 		b.Need("where")
 		b.prefixed(rankNone)
 		b.NeedPunct(")")
@@ -479,10 +501,9 @@ func (b *Bridge) callArgs(first int) {
 		}
 		b.I += 2
 	}
-	if b.Is("over") && (b.IsPunct(1, "(") || b.IsColumnName(1)) {
+	if b.Is("over") {
 		b.over()
 	}
-	b.emit(")")
 }
 
 func (b *Bridge) over() {

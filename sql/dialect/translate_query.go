@@ -405,9 +405,9 @@ func (t *tail) sep() {
 	t.b.emit(" ORDER BY ")
 }
 
-func (t *tail) once(seen *bool, what string) {
+func (t *tail) once(seen *bool) {
 	if *seen {
-		Failf(sqlerr.SyntaxError, t.b.Pos(), "multiple %s clauses not allowed", what)
+		t.b.Syntax()
 	}
 	*seen = true
 	t.sep()
@@ -417,7 +417,8 @@ func (t *tail) clause() bool {
 	b := t.b
 	switch {
 	case b.Is("limit"):
-		t.once(&t.limit, "LIMIT")
+		t.once(&t.limit)
+		at := b.I
 		b.call("limit", b.I)
 		b.emit(", ")
 		b.I++
@@ -429,11 +430,11 @@ func (t *tail) clause() bool {
 		}
 		b.emit(")")
 		if b.IsPunct(0, ",") {
-			Fail(sqlerr.New(sqlerr.SyntaxError, "LIMIT #,# syntax is not supported").At(b.Pos()).
+			Fail(sqlerr.New(sqlerr.SyntaxError, "LIMIT #,# syntax is not supported").At(b.Toks[at].Pos).
 				WithHint("Use separate LIMIT and OFFSET clauses."))
 		}
 	case b.Is("offset"):
-		t.once(&t.offset, "OFFSET")
+		t.once(&t.offset)
 		b.call("offset", b.I)
 		b.emit(", ")
 		b.I++
@@ -444,8 +445,7 @@ func (t *tail) clause() bool {
 		}
 	case b.Is("fetch"):
 		t.fetch()
-	case b.Is("for") && (b.IsWord(1, "update") || b.IsWord(1, "no") || b.IsWord(1, "share") ||
-		b.IsWord(1, "key") || b.IsWord(1, "read")):
+	case b.Is("for"):
 		t.lock()
 	default:
 		return false
@@ -455,7 +455,7 @@ func (t *tail) clause() bool {
 
 func (t *tail) fetch() {
 	b := t.b
-	t.once(&t.limit, "LIMIT")
+	t.once(&t.limit)
 	b.call("limit", b.I)
 	t.ties = b.I
 	b.I++
@@ -607,15 +607,17 @@ func (b *Bridge) frame(n int) {
 		b.emit(" GROUPS ")
 	}
 	b.I++
-	if b.Accept("between") {
-		w.Between = true
-		b.emit("BETWEEN ")
-		b.bound()
-		b.emit(" AND ")
+	w.Between = b.Accept("between")
+	w.Start, w.End = b.I, b.I
+	b.emit("BETWEEN ")
+	b.bound()
+	b.emit(" AND ")
+	if b.Windows[n].Between {
 		b.Need("and")
+		b.Windows[n].End = b.I
 		b.bound()
 	} else {
-		b.bound()
+		b.emit("CURRENT ROW")
 	}
 	if !b.Accept("exclude") {
 		return
