@@ -134,6 +134,8 @@ func (d *jsonCodec) object(o *object, b []byte, i, row int) int {
 		}
 		f := g.f
 		switch {
+		case i+4 < len(b) && string(b[i:i+4]) == "null" && delimiter(b[i+4]) && (f == nil || f.node.lacks(row)):
+			i += 4
 		case f == nil:
 			i = d.skip(b, i, 0)
 		case g.inexact:
@@ -151,6 +153,9 @@ func (d *jsonCodec) object(o *object, b []byte, i, row int) int {
 		}
 	}
 }
+
+// lacks tells whether nothing was read into the row: a null leaves it so.
+func (n *node) lacks(row int) bool { return n.v.N <= row && n.seen <= row }
 
 // loose is value for a member whose name has other letter case than the field.
 func (d *jsonCodec) loose(n *node, b []byte, i, row int) int {
