@@ -20,6 +20,8 @@ type Ack struct {
 	Rows int64
 	// Ended: the task's sources have ended for good.
 	Ended bool
+	// Cut: a split was stopped by the pace's row limit before its bound.
+	Cut bool
 
 	done []func()
 }

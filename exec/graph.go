@@ -35,6 +35,8 @@ type Input struct {
 	// them to all.
 	Keys      []int
 	Broadcast bool
+	// Forward: task i reads task i, and both fragments have as many tasks.
+	Forward bool
 	// Timed: the input has an event time.
 	Timed bool
 }
@@ -51,7 +53,9 @@ type Graph struct {
 	done    chan struct{}
 }
 
-type runner interface{ run(ctx context.Context) error }
+type runner interface {
+	run(ctx context.Context) error
+}
 
 // NewGraph makes the tasks of fragments, which are listed before those that read
 // them. Nothing runs before Start.
@@ -65,7 +69,11 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 		for range f.Tasks {
 			var in []*port
 			for _, i := range f.Inputs {
-				in = append(in, newPort(i.From.Tasks, i.Timed))
+				senders := i.From.Tasks
+				if i.Forward {
+					senders = 1
+				}
+				in = append(in, newPort(senders, i.Timed))
 			}
 			ports[f] = append(ports[f], in)
 		}
@@ -106,7 +114,12 @@ func (g *Graph) connect(t *Task, f *Fragment, part int, frags []*Fragment, ports
 			}
 			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast}
 			for task := range r.Tasks {
-				e.to = append(e.to, ports[r][task][i].ch)
+				if !in.Forward || task == part {
+					e.to = append(e.to, ports[r][task][i].ch)
+				}
+			}
+			if in.Forward {
+				e.sender = 0
 			}
 			t.chain.out, t.chain.outW, t.chain.outBar = e, e.watermark, e.barrier
 		}

@@ -23,8 +23,8 @@ type pumped struct {
 	batch *arrowbatch.Batch
 	next  connector.Offset
 	// atBound: the order is carried out. ended: the split has no more rows ever.
-	atBound, ended, idle bool
-	err                  error
+	atBound, ended, idle, cut bool
+	err                       error
 }
 
 // pump reads one split ahead of its task: reading and decoding run beside the
@@ -79,8 +79,9 @@ func (p *pump) carryOut(ctx context.Context, r connector.Reader, o order) error 
 		case err != nil:
 			b.Release()
 			return p.deliver(ctx, pumped{err: fmt.Errorf("split %s: %w", p.split.ID, err)})
-		case o.maxRows > 0 && rows >= o.maxRows:
-			m.atBound = true
+		case o.maxRows > 0 && rows >= o.maxRows && next != "":
+			// Only where the reader stands at an offset: not amid a snapshot.
+			m.atBound, m.cut = true, o.until != "" || p.source.Bounded()
 		}
 		if err := p.deliver(ctx, m); err != nil || m.atBound {
 			return err

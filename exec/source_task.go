@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"hash/fnv"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -48,6 +47,8 @@ type sourceTask struct {
 	splits []*splitState
 	now    Pace
 	rows   int64
+	seen   int // splits, of all tasks
+	cut    bool
 	pumps  *spawn.Group
 	wms    []WatermarkSource
 	wmName []string
@@ -55,14 +56,11 @@ type sourceTask struct {
 	waiting int
 }
 
-// owns tells whether this task of the source's tasks reads the split.
-func (t *sourceTask) owns(split string) bool {
-	if t.parts == 1 {
-		return true
-	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(split))
-	return int(h.Sum32()%uint32(t.parts)) == t.part
+// owns tells whether this task of the source's tasks reads the next new split:
+// all tasks see the same splits in the same order and take turns.
+func (t *sourceTask) owns() bool {
+	t.seen++
+	return (t.seen-1)%t.parts == t.part
 }
 
 func (t *sourceTask) run(ctx context.Context) error {
@@ -149,10 +147,7 @@ func (t *sourceTask) begin(ctx context.Context, p Pace) (bool, error) {
 		if s.ended {
 			continue
 		}
-		o := order{until: p.Until[t.spec.Name][s.id]}
-		if o.until == "" {
-			o.maxRows = p.MaxRows
-		}
+		o := order{until: p.Until[t.spec.Name][s.id], maxRows: p.MaxRows}
 		t.waiting++
 		s.give(o)
 	}
@@ -174,7 +169,7 @@ func (s *splitState) give(o order) {
 func (t *sourceTask) addSplits(ctx context.Context, splits []connector.Split) {
 	added := false
 	for _, sp := range splits {
-		if !t.owns(sp.ID) {
+		if !t.owns() {
 			continue
 		}
 		from := connector.Offset(t.spec.Start[sp.ID])
@@ -234,7 +229,8 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		return false, nil
 	}
 	s.bound = true
-	if t.now.Drained || s.ended {
+	t.cut = t.cut || m.cut
+	if t.now.Drained && !m.cut || s.ended {
 		t.setIdle(m.split, true)
 	}
 	if t.waiting--; t.waiting > 0 {
@@ -292,7 +288,7 @@ func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
 
 func (t *sourceTask) fillAck() {
 	t.ack.Rows, t.rows = t.rows, 0
-	t.ack.Ended = t.ended()
+	t.ack.Ended, t.ack.Cut, t.cut = t.ended(), t.cut, false
 	off := map[string]connector.Offset{}
 	for _, s := range t.splits {
 		off[s.id] = s.offset
@@ -343,4 +339,3 @@ func (t *sourceTask) markIdle() {
 		}
 	}
 }
-

@@ -1,0 +1,382 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/exec/operator"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/state"
+)
+
+// ContinuousOptions are a continuous query's choices.
+type ContinuousOptions struct {
+	// Query names the state.
+	Query uint32
+	// Parallelism is the number of tasks of a fragment that can have several.
+	Parallelism int
+	IdleTimeout time.Duration
+	// Last is the checkpoint to go on from, nil for a first start.
+	Last *state.Checkpoint
+	// Upsert: the receiver wants changed keys without their deletes.
+	Upsert bool
+	// MaxOverSplits: the watermark of a source is the greatest of its splits'.
+	MaxOverSplits bool
+}
+
+// Continuous is a built continuous query, not yet started.
+type Continuous struct {
+	Fragments []*exec.Fragment
+	// Sources are the connected sources by their name in checkpoints.
+	Sources map[string]*Source
+	// Sinks are the connected sinks by their name in checkpoints.
+	Sinks map[string]connector.Sink
+	// Stats are the operators' figures.
+	Stats []*exec.OpStats
+	// Target is the relation of a materialized view.
+	Target *state.Relation
+}
+
+// Source is a connected source of a continuous query.
+type Source struct {
+	Source connector.Source
+	Object *catalog.Object
+	// Static sources are read anew at each start; their offsets are not kept.
+	Static bool
+	// Relation is set when the source is a stored relation's feed.
+	Relation *state.Relation
+}
+
+// Close closes sources and sinks.
+func (c *Continuous) Close() error {
+	var err error
+	for _, s := range c.Sources {
+		err = errors.Join(err, s.Source.Close())
+	}
+	for _, s := range c.Sinks {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+type continuousBuilder struct {
+	builder
+	opt ContinuousOptions
+	out *Continuous
+	// static is above 0 while the static side of a broadcast join is built.
+	static int
+}
+
+// NewContinuous connects the sources and sinks of a plan and builds its fragments.
+func NewContinuous(ctx context.Context, root physical.Node, env *Env, opt ContinuousOptions) (*Continuous, error) {
+	b := &continuousBuilder{builder: builder{Env: env, ctx: ctx, query: opt.Query}, opt: opt,
+		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{}}}
+	b.complete = isComplete(root)
+	f, err := b.node(root)
+	if err != nil {
+		return nil, errors.Join(err, b.out.Close())
+	}
+	b.out.Fragments = append(b.out.Fragments, f)
+	b.out.Stats = b.stats
+	return b.out, nil
+}
+
+func isComplete(n physical.Node) bool {
+	if e, ok := n.(*physical.Emit); ok {
+		return e.Mode == physical.Complete
+	}
+	for _, c := range n.Children() {
+		if isComplete(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// push adds an operator to the end of a fragment.
+func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() exec.Operator) {
+	rts := make([]*exec.Runtime, f.Tasks)
+	for i := range rts {
+		rts[i] = b.runtime(n)
+	}
+	before := f.Make
+	f.Name += " " + n.Describe().Op
+	f.Make = func(part int) []exec.Step {
+		var s []exec.Step
+		if before != nil {
+			s = before(part)
+		}
+		return append(s, exec.Step{Op: mk(), RT: rts[part]})
+	}
+}
+
+// after starts a fragment that reads others; those are complete then.
+func (b *continuousBuilder) after(tasks int, in ...exec.Input) *exec.Fragment {
+	for _, i := range in {
+		b.out.Fragments = append(b.out.Fragments, i.From)
+	}
+	return &exec.Fragment{Tasks: tasks, Inputs: in}
+}
+
+// single moves the rows of a fragment with several tasks into one.
+func (b *continuousBuilder) single(f *exec.Fragment, n physical.Node) *exec.Fragment {
+	if f.Tasks == 1 {
+		return f
+	}
+	return b.after(1, exec.Input{From: f, Timed: timed(n)})
+}
+
+// timed tells whether a node's output has an event time, so that its watermark
+// counts where inputs meet.
+func timed(n physical.Node) bool { return n.Props().EventTime >= 0 || len(n.Props().Times) > 0 }
+
+func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
+	switch n := n.(type) {
+	case *physical.SourceScan:
+		return b.source(n)
+	case *physical.RelationScan:
+		return b.feed(n)
+	case *physical.Join:
+		return b.joinFragment(n)
+	case *physical.Union:
+		return b.unionFragment(n)
+	}
+	if len(n.Children()) != 1 {
+		return nil, notContinuous(n)
+	}
+	in := n.Children()[0]
+	f, err := b.node(in)
+	if err != nil {
+		return nil, err
+	}
+	switch n := n.(type) {
+	case *physical.HashAgg:
+		return b.aggFragment(n, f)
+	case *physical.Emit:
+		f = b.single(f, in)
+		b.push(f, n, func() exec.Operator { return b.emit(n) })
+	case *physical.Materialize:
+		f = b.single(f, in)
+		if b.out.Target, err = Relation(b.Store, n.Object); err != nil {
+			return nil, err
+		}
+		rel := b.out.Target
+		b.push(f, n, func() exec.Operator { return &operator.Materialize{Relation: rel} })
+	case *physical.SinkWrite:
+		f = b.single(f, in)
+		sink, err := b.sink(n)
+		if err != nil {
+			return nil, err
+		}
+		b.push(f, n, func() exec.Operator { return &operator.Sink{To: sink} })
+	case *physical.Watermark:
+		b.push(f, n, func() exec.Operator {
+			return &operator.Watermark{Column: n.Column, Expr: n.Expr, Delay: n.Delay, MaxOverSplits: b.opt.MaxOverSplits}
+		})
+	default:
+		if err := b.pushPlain(f, n); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// pushPlain adds an operator that is the same in finite reads.
+func (b *continuousBuilder) pushPlain(f *exec.Fragment, n physical.Node) error {
+	op, err := b.operator(n)
+	if err != nil {
+		return err
+	}
+	if op == nil {
+		return notContinuous(n)
+	}
+	first := op
+	b.push(f, n, func() exec.Operator {
+		if op := first; op != nil {
+			first = nil
+			return op
+		}
+		op, _ := b.operator(n) // made once already, so it can be made
+		return op
+	})
+	return nil
+}
+
+// aggFragment puts an aggregation behind a hash exchange where there are several
+// tasks.
+func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (*exec.Fragment, error) {
+	op, err := b.hashAgg(n)
+	if err != nil {
+		return nil, err
+	}
+	if b.opt.Parallelism > 1 || f.Tasks > 1 {
+		tasks, keys := b.opt.Parallelism, op.(*operator.HashAgg).KeyCols
+		if len(keys) == 0 {
+			tasks = 1
+		}
+		f = b.after(max(tasks, 1), exec.Input{From: f, Keys: keys, Timed: timed(n.Input[0])})
+	}
+	b.push(f, n, func() exec.Operator {
+		op, _ := b.hashAgg(n)
+		return op
+	})
+	return f, nil
+}
+
+func (b *continuousBuilder) emit(n *physical.Emit) exec.Operator {
+	in := n.Input[0].Props()
+	return &operator.Emit{Mode: operator.EmitMode(n.Mode), Key: n.Key, AppendOnly: in.AppendOnly,
+		Upsert: b.opt.Upsert && n.Mode == physical.Update, Shapes: shapes(n.Schema())}
+}
+
+// joinFragment puts a broadcast join into a fragment of its own, with as many
+// tasks as its stream side.
+func (b *continuousBuilder) joinFragment(n *physical.Join) (*exec.Fragment, error) {
+	if !n.Broadcast {
+		return nil, notContinuous(n)
+	}
+	static := 0
+	if n.StaticRight {
+		static = 1
+	}
+	var in [2]exec.Input
+	for i, c := range n.Children() {
+		if i == static {
+			b.static++
+		}
+		f, err := b.node(c)
+		if i == static {
+			b.static--
+		}
+		if err != nil {
+			return nil, err
+		}
+		in[i] = exec.Input{From: f, Timed: i != static && timed(c), Broadcast: i == static, Forward: i != static}
+	}
+	f := b.after(in[1-static].From.Tasks, in[:]...)
+	return f, b.pushPlain(f, n)
+}
+
+func (b *continuousBuilder) unionFragment(n *physical.Union) (*exec.Fragment, error) {
+	var in []exec.Input
+	for _, c := range n.Children() {
+		f, err := b.node(c)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, exec.Input{From: f, Timed: timed(c)})
+	}
+	f := b.after(1, in...)
+	return f, b.pushPlain(f, n)
+}
+
+// sourceName names a source in checkpoints.
+func sourceName(n physical.Node) string { return strconv.Itoa(int(n.ID())) }
+
+func (b *continuousBuilder) addSource(n physical.Node, s *Source, tasks int) *exec.Fragment {
+	name := sourceName(n)
+	s.Static = b.static > 0
+	b.out.Sources[name] = s
+	spec := &exec.SourceSpec{Name: name, Source: s.Source, IdleTimeout: b.opt.IdleTimeout}
+	if l := b.opt.Last; l != nil && !s.Static {
+		spec.Start, spec.Watermarks = l.Offsets[name], l.Watermarks
+	}
+	f := &exec.Fragment{Name: s.Object.Name.String(), Source: spec, Tasks: tasks}
+	return f
+}
+
+func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, error) {
+	spec, factory, err := b.Spec(n.Object, n.Used)
+	if err != nil {
+		return nil, err
+	}
+	if factory.Source == nil {
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be read", n.Object.Options["connector"])
+	}
+	src, err := factory.Source(b.ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	tasks := 1
+	if b.opt.Parallelism > 1 && b.static == 0 {
+		if splits, err := src.Splits(b.ctx); err == nil {
+			tasks = max(1, min(b.opt.Parallelism, len(splits)))
+		}
+	}
+	f := b.addSource(n, &Source{Source: &pruned{Source: src, used: n.Used}, Object: n.Object}, tasks)
+	return f, nil
+}
+
+// pruned is a source whose unread columns are dropped.
+type pruned struct {
+	connector.Source
+	used []bool
+}
+
+func (p *pruned) Open(ctx context.Context, s connector.Split, from connector.Offset) (connector.Reader, error) {
+	r, err := p.Source.Open(ctx, s, from)
+	if err != nil {
+		return nil, err
+	}
+	return &prunedReader{r, p.used}, nil
+}
+
+type prunedReader struct {
+	connector.Reader
+	used []bool
+}
+
+func (r *prunedReader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.Batch, connector.Offset, error) {
+	b, next, err := r.Reader.Read(ctx, until)
+	if b != nil {
+		b = usedColumns(b, r.used)
+	}
+	return b, next, err
+}
+
+func (b *continuousBuilder) feed(n *physical.RelationScan) (*exec.Fragment, error) {
+	rel, err := Relation(b.Store, n.Object)
+	if err != nil {
+		return nil, err
+	}
+	reader := ReaderName(b.query, n)
+	start := ""
+	if b.opt.Last != nil && b.static == 0 {
+		start = b.opt.Last.Offsets[sourceName(n)][feedSplit]
+	}
+	src, err := newFeed(rel, reader, start, n.Columns, n.Stream)
+	if err != nil {
+		return nil, err
+	}
+	return b.addSource(n, &Source{Source: src, Object: n.Object, Relation: rel}, 1), nil
+}
+
+// ReaderName names a scan of a query as a reader of a relation's feed.
+func ReaderName(query uint32, n physical.Node) string {
+	return strconv.Itoa(int(query)) + "/" + sourceName(n)
+}
+
+func (b *continuousBuilder) sink(n *physical.SinkWrite) (connector.Sink, error) {
+	o := *n.Object
+	o.Columns, o.Key, o.AppendOnly = n.Columns, n.Key, n.Prop.AppendOnly
+	spec, factory, err := b.Spec(&o, nil)
+	if err != nil {
+		return nil, err
+	}
+	if factory.Sink == nil {
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be written", o.Options["connector"])
+	}
+	s, err := factory.Sink(b.ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	b.out.Sinks[sourceName(n)] = s
+	return s, nil
+}

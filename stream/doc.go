@@ -1,0 +1,24 @@
+// Package stream is the life of continuous queries: how they are planned and
+// started, paced into epochs, made durable, restarted and stopped.
+//
+// Life of a query: Create plans it and starts its loop. Each run of the loop reads
+// the last checkpoint, settles the sinks with it, connects sources and sinks,
+// starts the graph, and paces it epoch by epoch. A run ends with an orderly stop
+// (DROP, PAUSE, the end of a bounded run) or with an error, which is retried with
+// growing pauses unless it is of a kind that comes back.
+//
+// Life of an epoch: the pacer says how far to read; source tasks read to there and
+// send the barrier; every task acknowledges; the commit writes state, offsets,
+// watermarks and rows in one batch, in the background; then the sinks commit and
+// whoever waits is told.
+//
+// Invariants:
+//
+//	Q1  Epochs of a query are numbered without gaps and committed in order; at most
+//	    one commit is outstanding.
+//	Q2  A sink's Commit for epoch n comes after the checkpoint of n is durable and
+//	    before that of n+1.
+//	Q3  The first epoch of a run has a bound, whatever the trigger: stored rows and
+//	    static sides are read whole before results leave.
+//	Q4  What fails here fails one query.
+package stream

@@ -1,0 +1,256 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// pacer decides when an epoch ends and how far sources read. It is the only place
+// that knows triggers.
+type pacer struct {
+	r     *run
+	first bool
+	// goal is the bound of an available_now or once run.
+	goal     bounds
+	lastTick time.Time
+	// sinceData is when rows last came. One epoch without rows is run when splits
+	// have fallen idle, so that their watermark no longer holds windows open.
+	sinceData time.Time
+	idleDone  bool
+	finished  bool
+}
+
+func newPacer(r *run) *pacer { return &pacer{r: r, first: true, idleDone: true} }
+
+// Pauses of a query that has nothing to do, between looks for data.
+const (
+	minPoll = 5 * time.Millisecond
+	maxPoll = 200 * time.Millisecond
+)
+
+// next waits for the next epoch and returns its pace.
+func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
+	poll := minPoll
+	for {
+		if p.r.q.isStopping() {
+			return exec.Pace{Barrier: exec.Barrier{Stop: true}}, nil
+		}
+		_, opt := p.r.q.options()
+		pace, ok, err := p.try(ctx, opt)
+		if err != nil || ok {
+			return pace, err
+		}
+		wait := poll
+		if opt.trigger.Kind == RealTime && p.r.eager {
+			wait = opt.checkpoint
+		} else if due := p.lastTick.Add(opt.trigger.Interval).Sub(p.r.q.m.cfg.Clock.Now()); opt.trigger.Interval > 0 && due > 0 {
+			wait = due
+		}
+		if err := p.sleep(ctx, wait); err != nil {
+			return pace, err
+		}
+		poll = min(2*poll, maxPoll)
+	}
+}
+
+// sleep waits for time to pass, a wake-up, or a change of a relation that is read.
+func (p *pacer) sleep(ctx context.Context, d time.Duration) error {
+	after, giveUp := p.r.q.m.cfg.Clock.After(d)
+	defer giveUp()
+	var changed <-chan struct{}
+	for name, s := range p.r.c.Sources {
+		if f, ok := s.Source.(interface{ Changed() <-chan struct{} }); ok && !p.r.eager {
+			ch := f.Changed()
+			latest, err := s.Source.Latest(ctx, nil)
+			if err != nil {
+				return err
+			}
+			for split, off := range latest {
+				if p.r.at[name][split] != off {
+					return nil
+				}
+			}
+			changed = ch
+			break
+		}
+	}
+	select {
+	case <-after:
+	case <-changed:
+	case <-p.r.q.wake:
+	case <-p.r.graph.Done():
+		return p.r.graph.Pace(ctx, exec.Pace{})
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// try returns a pace if an epoch is due.
+func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
+	now := p.r.q.m.cfg.Clock.Now()
+	flushing := p.flushing() // before the look
+	splits, latest, err := p.r.look(ctx)
+	if err != nil {
+		return exec.Pace{}, false, err
+	}
+	pace := exec.Pace{Splits: splits, Until: map[string]map[string]connector.Offset(latest), MaxRows: maxEpochRows}
+	switch opt.trigger.Kind {
+	case AvailableNow, Once:
+		return p.bounded(pace, latest, opt, flushing)
+	case RealTime:
+		return p.realTime(pace, opt, flushing, now)
+	}
+	if p.r.ended && !flushing {
+		p.finished = true
+		pace.Barrier.Stop = true
+		return pace, true, nil
+	}
+	due := p.first || flushing || len(splits) > 0 || p.r.cut
+	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
+		due = p.hasData(latest) || p.fellIdle(now, opt)
+	}
+	if due {
+		p.mark(now, latest)
+	}
+	return pace, due, nil
+}
+
+// mark notes that an epoch begins.
+func (p *pacer) mark(now time.Time, latest bounds) {
+	if p.hasData(latest) {
+		p.sinceData, p.idleDone = now, false
+	}
+	p.first, p.lastTick = false, now
+}
+
+// fellIdle tells, once, that the idle timeout has passed since rows came.
+func (p *pacer) fellIdle(now time.Time, opt options) bool {
+	if p.idleDone || opt.idle <= 0 || now.Sub(p.sinceData) < opt.idle {
+		return false
+	}
+	p.idleDone = true
+	return true
+}
+
+// bounded paces a run that ends at what was there at its start.
+func (p *pacer) bounded(pace exec.Pace, latest bounds, opt options, flushing bool) (exec.Pace, bool, error) {
+	if name := p.r.endless(latest); name != "" {
+		return pace, false, sqlerr.Unsupported("source %s has no end, so trigger %s would never be done", name, opt.trigger).
+			WithHint("Bound the source (number_of_rows, number_of_events) or use another trigger.").AsPermanent()
+	}
+	switch {
+	case p.first || flushing:
+		p.goal = latest
+	case !p.r.cut || opt.trigger.Kind == Once:
+		p.finished = true
+		pace.Barrier.Stop = true
+	}
+	pace.Until, pace.Drained = p.goal, true
+	if opt.trigger.Kind == Once {
+		pace.MaxRows = 0
+	}
+	p.first = false
+	return pace, true, nil
+}
+
+// realTime paces a run whose rows leave at once: after a first epoch with a bound,
+// barriers come by time alone.
+func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Time) (exec.Pace, bool, error) {
+	switch {
+	case p.r.ended && !p.r.eager && !flushing && !p.first:
+		p.finished = true
+		pace.Barrier.Stop = true
+	case p.first:
+		pace.Barrier.Eager = true
+	case flushing && p.r.eager: // one epoch with a bound, between two without
+		pace.Until = nil
+	case flushing:
+		pace.Barrier.Eager = true
+	case p.r.ended:
+		pace.Until = nil
+	case now.Sub(p.lastTick) < opt.checkpoint:
+		return pace, false, nil
+	default:
+		pace.Until, pace.Barrier.Eager = nil, true
+	}
+	p.first, p.lastTick = false, now
+	return pace, true, nil
+}
+
+// hasData tells whether a split has more than was read.
+func (p *pacer) hasData(latest bounds) bool {
+	for name, s := range p.r.c.Sources {
+		for split := range p.r.known[name] {
+			off, bounded := latest[name][split]
+			if !bounded && !(p.r.ended && s.Source.Bounded()) {
+				return true
+			}
+			if bounded && off != p.r.at[name][split] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flushing tells whether somebody waits for everything to be absorbed. What an
+// eager epoch reads has no bound, so it does not count.
+func (p *pacer) flushing() bool {
+	p.r.q.mu.Lock()
+	defer p.r.q.mu.Unlock()
+	for _, f := range p.r.q.flushes {
+		f.seen = f.seen || !p.r.eager
+	}
+	return len(p.r.q.flushes) > 0
+}
+
+// look asks the sources for new splits and for how far they reach. Splits of
+// bounded sources have no bound: they end by themselves.
+func (r *run) look(ctx context.Context) (splits map[string][]connector.Split, latest bounds, err error) {
+	splits, latest = map[string][]connector.Split{}, bounds{}
+	for name, s := range r.c.Sources {
+		all, err := s.Source.Splits(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.known[name] == nil {
+			r.known[name] = map[string]bool{}
+		}
+		for _, sp := range all {
+			if !r.known[name][sp.ID] {
+				r.known[name][sp.ID] = true
+				splits[name] = append(splits[name], sp)
+			}
+		}
+		if s.Source.Bounded() {
+			continue
+		}
+		off, err := s.Source.Latest(ctx, all)
+		if err != nil {
+			return nil, nil, err
+		}
+		latest[name] = off
+	}
+	return splits, latest, nil
+}
+
+// endless returns the name of a source with a split that has no bound and does
+// not end, "" when there is none.
+func (r *run) endless(latest bounds) string {
+	for name, s := range r.c.Sources {
+		if s.Source.Bounded() {
+			continue
+		}
+		for split := range r.known[name] {
+			if _, ok := latest[name][split]; !ok {
+				return s.Object.Name.String()
+			}
+		}
+	}
+	return ""
+}

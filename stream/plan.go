@@ -1,0 +1,65 @@
+package stream
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan/planner"
+	"github.com/streamsql/streamsql/sql"
+)
+
+// planObject plans the query of a materialized view, a sink or a flow, or the
+// feeding of a table with a connector.
+func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, error) {
+	env := &planner.Env{Resolver: m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath), Bounded: m.Bounded}
+	target, text := o, o.Query
+	if o.Kind == catalog.KindTable {
+		// A fed table is the materialized rows of the source that its options describe.
+		src := *o
+		src.Kind, src.Key = catalog.KindSource, nil
+		env.Resolver = withObject{env.Resolver, &src}
+		view := *o
+		view.Kind = catalog.KindMaterializedView
+		target, text = &view, "SELECT * FROM "+sql.QuoteIdent(o.Name.Schema)+"."+sql.QuoteIdent(o.Name.Name)
+	}
+	if o.Kind == catalog.KindFlow {
+		sink := m.cfg.Catalog.Snapshot().ByID(o.Into)
+		if sink == nil {
+			return nil, sqlerr.New(sqlerr.UndefinedObject, "the sink of flow %s is gone", o.Name)
+		}
+		t := *sink
+		target = &t
+	}
+	q, err := sql.ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	var names []sql.Name
+	if target.Kind == catalog.KindMaterializedView {
+		for _, c := range o.Columns {
+			names = append(names, sql.Name{Text: c.Name})
+		}
+	}
+	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names})
+}
+
+// withObject is a resolver that gives one object another face.
+type withObject struct {
+	catalog.Resolver
+	o *catalog.Object
+}
+
+func (w withObject) Resolve(schema, name string) (*catalog.Object, error) {
+	if name == w.o.Name.Name && schema == w.o.Name.Schema {
+		return w.o, nil
+	}
+	return w.Resolver.Resolve(schema, name)
+}
+
+// fingerprint names a plan's shape: state belongs to the plan that wrote it.
+func fingerprint(p *planner.Plan) string {
+	h := sha256.Sum256([]byte(planner.Explain(p, false)))
+	return hex.EncodeToString(h[:8])
+}

@@ -1,0 +1,302 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/internal/spawn"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/state"
+)
+
+// Query is a continuous query: one loop that runs it and runs it again.
+type Query struct {
+	m  *Manager
+	id catalog.ObjectID
+
+	mu     sync.Mutex
+	object *catalog.Object
+	opt    options
+	status Status
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the loop has ended
+	// stopping asks the run for an orderly stop at the next barrier.
+	stopping bool
+	wake     chan struct{} // holds a token when the pacer should look up
+	flushes  []*flush
+	away     map[string]error // ends that are away, by object
+	stats    statsReader
+}
+
+// flush is a wish that everything there is now be absorbed.
+type flush struct {
+	done chan struct{}
+	err  error
+	// seen: a run has looked at the sources since; the next epoch that reads all it
+	// saw fulfils the wish.
+	seen bool
+}
+
+func newQuery(m *Manager, o *catalog.Object) *Query {
+	q := &Query{m: m, id: o.ID, object: o, wake: make(chan struct{}, 1), away: map[string]error{}}
+	q.status = Status{ID: uint32(o.ID), Schema: o.Name.Schema, Name: o.Name.Name, Kind: o.Kind.String(),
+		Watermark: arrowbatch.NoTime, Pool: o.Options["pool"]}
+	return q
+}
+
+// begin starts the loop; nothing happens when it runs already.
+func (q *Query) begin() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(q.m.ctx)
+	q.cancel, q.done, q.stopping = cancel, make(chan struct{}), false
+	done := q.done
+	spawn.Go("query "+q.object.Name.String(), func() error { return q.loop(ctx) }, func(err error) {
+		if err != nil {
+			q.set(Failed, err)
+		}
+		q.mu.Lock()
+		q.cancel = nil
+		q.mu.Unlock()
+		cancel()
+		close(done)
+		q.m.notify()
+	})
+}
+
+// stopGrace is how long an orderly stop may take before the query is cancelled;
+// what was not committed is done again at the next start.
+const stopGrace = 5 * time.Second
+
+// stop ends the loop: at the next barrier, or by cancelling.
+func (q *Query) stop() {
+	q.mu.Lock()
+	cancel, done := q.cancel, q.done
+	q.stopping = true
+	q.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	q.poke()
+	after, giveUp := q.m.cfg.Clock.After(stopGrace)
+	defer giveUp()
+	select {
+	case <-done:
+	case <-after:
+	}
+	cancel()
+	<-done
+}
+
+// poke wakes the pacer.
+func (q *Query) poke() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Query) isStopping() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stopping
+}
+
+// alter takes changed options. A new trigger comes into force at the next epoch;
+// anything else restarts the query from its checkpoint.
+func (q *Query) alter(o *catalog.Object, opt options) {
+	q.mu.Lock()
+	old := q.opt
+	q.object, q.opt = o, opt
+	q.status.Trigger, q.status.Name, q.status.Pool = opt.trigger.String(), o.Name.Name, o.Options["pool"]
+	finished := q.status.State == Finished
+	q.mu.Unlock()
+	old.trigger, old.checkpoint = opt.trigger, opt.checkpoint
+	if old == opt && !finished {
+		q.poke()
+		return
+	}
+	spawn.Go("restart query", func() error {
+		q.stop()
+		q.begin()
+		return nil
+	}, nil)
+}
+
+// options returns the object and its options now.
+func (q *Query) options() (*catalog.Object, options) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.object, q.opt
+}
+
+func (q *Query) set(s State, err error) {
+	q.mu.Lock()
+	changed := q.status.State != s
+	q.status.State = s
+	q.status.Err = sqlerr.From(err)
+	var waiting []*flush
+	if s == Failed || s == Finished || s == Paused {
+		waiting, q.flushes = q.flushes, nil
+	}
+	st := q.status
+	q.mu.Unlock()
+	for _, f := range waiting {
+		if s == Failed {
+			f.err = st.failure()
+		}
+		close(f.done)
+	}
+	if changed {
+		if err != nil {
+			q.m.cfg.Log("%s %s is %s: %s: %s", st.Kind, st.Name, s, st.Err.Code, st.Err)
+		} else {
+			q.m.cfg.Log("%s %s is %s", st.Kind, st.Name, s)
+		}
+		q.m.notify()
+	}
+}
+
+// Status returns what is known of the query now.
+func (q *Query) Status() Status {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.status
+	if s.State == Running {
+		for _, err := range q.away {
+			s.State, s.Err = Waiting, sqlerr.From(err)
+		}
+	}
+	if q.stats != nil {
+		s.Operators = q.stats()
+	}
+	return s
+}
+
+// report notes that an end is away, or back.
+func (q *Query) report(object string, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err == nil {
+		delete(q.away, object)
+	} else {
+		q.away[object] = err
+	}
+}
+
+// Pauses between tries: they double from the first to the last.
+const (
+	firstPause = 500 * time.Millisecond
+	lastPause  = 30 * time.Second
+	// healthy is how long a run must have gone well for the pauses to begin anew.
+	healthy = time.Minute
+)
+
+// loop runs the query until it is stopped, has finished or has failed.
+func (q *Query) loop(ctx context.Context) error {
+	pause := firstPause
+	for {
+		began := q.m.cfg.Clock.Now()
+		finished, err := q.run(ctx)
+		switch {
+		case ctx.Err() != nil || err == nil && !finished:
+			return nil
+		case finished:
+			q.set(Finished, nil)
+			return nil
+		case permanent(err):
+			return err
+		}
+		if q.m.cfg.Clock.Now().Sub(began) > healthy {
+			pause = firstPause
+		}
+		q.set(Waiting, err)
+		q.mu.Lock()
+		q.status.Restarts++
+		q.mu.Unlock()
+		after, giveUp := q.m.cfg.Clock.After(pause/2 + rand.N(pause/2))
+		select {
+		case <-after:
+		case <-ctx.Done():
+		case <-q.wake:
+			giveUp()
+			if q.isStopping() {
+				return nil
+			}
+		}
+		giveUp()
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// permanent tells whether another try would end the same way.
+func permanent(err error) bool {
+	e := sqlerr.From(err)
+	if e.Permanent {
+		return true
+	}
+	if len(e.Code) < 2 {
+		return false
+	}
+	switch e.Code[:2] {
+	case "08", "53", "57", "58":
+		return false
+	}
+	return true
+}
+
+// flush asks for everything there is now to be absorbed and waits for it.
+func (q *Query) flush(ctx context.Context) error {
+	q.mu.Lock()
+	switch q.status.State {
+	case Finished, Paused:
+		if q.status.State == Paused || !q.hasFeeds() {
+			q.mu.Unlock()
+			return nil
+		}
+	case Failed:
+		st := q.status
+		q.mu.Unlock()
+		return st.failure()
+	}
+	f := &flush{done: make(chan struct{})}
+	q.flushes = append(q.flushes, f)
+	q.mu.Unlock()
+	q.begin() // a finished run over tables begins again
+	q.poke()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hasFeeds tells whether the query reads stored relations, which may have grown
+// since a bounded run finished. q.mu is held.
+func (q *Query) hasFeeds() bool {
+	snap := q.m.cfg.Catalog.Snapshot()
+	for _, id := range q.object.DependsOn {
+		if o := snap.ByID(id); o != nil && (o.Stored() || o.Kind == catalog.KindView) {
+			return true
+		}
+	}
+	return false
+}
+
+// last reads the checkpoint to go on from.
+func (q *Query) last() (*state.Checkpoint, error) {
+	c, err := q.m.cfg.Store.Last(uint32(q.id))
+	if err != nil {
+		return nil, errors.Join(err)
+	}
+	return c, nil
+}

@@ -1,0 +1,42 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec/build"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/state"
+)
+
+// settle brings a built query to its last checkpoint: the plan must be the one
+// whose state is there, the epoch's prepared output is committed (again), what was
+// prepared after it is dropped. Sources begin at the checkpoint's offsets and
+// operators read their state as they open; nothing else knows of recovery.
+func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, plan string) error {
+	if last == nil {
+		for name, s := range c.Sinks {
+			if err := s.Abort(ctx, 0); err != nil {
+				return fmt.Errorf("sink %s: %w", name, err)
+			}
+		}
+		return nil
+	}
+	if last.Plan != "" && last.Plan != plan {
+		return sqlerr.New(sqlerr.ObjectNotInState, "the query's plan is not the one that its state belongs to").
+			WithDetail("The state was written under plan %s, the plan is %s now.", last.Plan, plan).
+			WithHint("Drop the query and create it again to build the state anew.")
+	}
+	for name, s := range c.Sinks {
+		if p := last.Prepared[name]; p != nil {
+			if err := s.Commit(ctx, connector.Epoch(last.Epoch), p); err != nil {
+				return fmt.Errorf("sink %s: %w", name, err)
+			}
+		}
+		if err := s.Abort(ctx, connector.Epoch(last.Epoch)); err != nil {
+			return fmt.Errorf("sink %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/exec/build"
+	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/spawn"
+	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/state"
+)
+
+type statsReader func() []exec.StatsValues
+
+// bounds are offsets by source and split.
+type bounds map[string]map[string]connector.Offset
+
+// maxEpochRows is how many rows of one split an epoch reads at most, where it is
+// not cut by time: it bounds what a crash makes the query do again.
+const maxEpochRows = 1 << 20
+
+// run is one run of a query: from a checkpoint to a stop.
+type run struct {
+	q     *Query
+	c     *build.Continuous
+	graph *exec.Graph
+	plan  string
+	epoch uint64
+	// at are the offsets that the last gathered epoch reached.
+	at    bounds
+	known map[string]map[string]bool // splits that the tasks have
+	eager bool
+	ended bool // all sources have ended for good
+	cut   bool // the last epoch left rows behind that it could have read
+	// committing is the outstanding commit's result, nil for none.
+	committing chan error
+	rowsIn     int64
+}
+
+// run runs the query once. finished is true when a bounded run has ended.
+func (q *Query) run(ctx context.Context) (finished bool, err error) {
+	o, opt, err := q.prepare()
+	if err != nil {
+		return false, err
+	}
+	p, err := q.m.planObject(o, opt)
+	if err != nil {
+		return false, err
+	}
+	last, err := q.last()
+	if err != nil {
+		return false, err
+	}
+	env := &build.Env{Store: q.m.cfg.Store, Registry: q.m.cfg.Registry, Clock: q.m.cfg.Clock,
+		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors, BadRows: q.m.badRows(q)}
+	_, isView := p.Root.(*physical.Materialize)
+	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
+		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	r := &run{q: q, c: c, plan: fingerprint(p), at: bounds{}, known: map[string]map[string]bool{}}
+	if last != nil {
+		r.epoch = last.Epoch
+		for name, by := range last.Offsets {
+			r.at[name] = map[string]connector.Offset{}
+			for s, off := range by {
+				r.at[name][s] = connector.Offset(off)
+			}
+		}
+	}
+	if err := settle(ctx, c, last, r.plan); err != nil {
+		return false, err
+	}
+	r.graph = exec.NewGraph(ctx, c.Fragments, q.m.cfg.Store, q.m.cfg.Clock)
+	q.started(r)
+	r.graph.Start()
+	finished, err = r.loop(ctx)
+	stopErr := r.graph.Stop()
+	if err == nil {
+		err = stopErr
+	}
+	return finished && err == nil, errors.Join(err, r.awaitCommit())
+}
+
+// prepare reads the object's options for a run.
+func (q *Query) prepare() (o *catalog.Object, opt options, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if opt, err = readOptions(q.object, q.m.cfg.Trigger); err != nil {
+		return q.object, opt, err
+	}
+	q.opt = opt
+	q.status.Trigger, q.status.OutputMode = opt.trigger.String(), opt.mode.String()
+	clear(q.away)
+	return q.object, opt, nil
+}
+
+func (q *Query) started(r *run) {
+	q.mu.Lock()
+	q.status.Started, q.status.Epoch = q.m.cfg.Clock.Now(), r.epoch
+	stats := r.c.Stats
+	q.stats = func() []exec.StatsValues { return merge(stats) }
+	q.mu.Unlock()
+	q.set(Running, nil)
+}
+
+// merge adds up the figures of an operator's tasks.
+func merge(stats []*exec.OpStats) []exec.StatsValues {
+	var out []exec.StatsValues
+	at := map[int]int{}
+	for _, s := range stats {
+		v := s.Read()
+		i, ok := at[v.ID]
+		if !ok {
+			at[v.ID] = len(out)
+			out = append(out, v)
+			continue
+		}
+		o := &out[i]
+		o.RowsIn, o.RowsOut, o.Late, o.Partial = o.RowsIn+v.RowsIn, o.RowsOut+v.RowsOut, o.Late+v.Late, o.Partial+v.Partial
+		o.NullTime, o.Dups, o.Failed = o.NullTime+v.NullTime, o.Dups+v.Dups, o.Failed+v.Failed
+		o.Groups, o.Bytes = o.Groups+v.Groups, o.Bytes+v.Bytes
+	}
+	return out
+}
+
+// loop paces epochs until the run ends.
+func (r *run) loop(ctx context.Context) (finished bool, err error) {
+	pacer := newPacer(r)
+	for {
+		next, err := pacer.next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if err := r.runEpoch(ctx, next); err != nil {
+			return false, err
+		}
+		if next.Barrier.Stop {
+			return pacer.finished, r.awaitCommit()
+		}
+		if err := r.settleFlushes(next); err != nil {
+			return false, err
+		}
+	}
+}
+
+// runEpoch carries out one pace: to the barrier's last acknowledgement, and the
+// commit begun.
+func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
+	began := r.q.m.cfg.Clock.Now()
+	r.epoch++
+	p.Barrier.Epoch = r.epoch
+	p.Barrier.Now = clock.Micros(r.q.m.cfg.Clock)
+	if err := r.graph.Pace(ctx, p); err != nil {
+		return err
+	}
+	acks, err := r.graph.Gather(ctx)
+	if err != nil {
+		return err
+	}
+	r.eager = p.Barrier.Eager
+	cp := r.checkpoint(acks)
+	if err := r.awaitCommit(); err != nil {
+		for _, a := range acks {
+			a.Done()
+		}
+		return err
+	}
+	r.commit(ctx, cp, acks, began)
+	if p.Barrier.Stop || !r.eager && len(r.q.pendingFlushes()) > 0 {
+		return r.awaitCommit()
+	}
+	return nil
+}
+
+// checkpoint puts the tasks' parts together.
+func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
+	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan,
+		Offsets: map[string]map[string]string{}, Watermarks: map[string]map[string]int64{}, Prepared: map[string][][]byte{}}
+	sources, ended := 0, 0
+	r.cut = false
+	for _, a := range acks {
+		r.cut = r.cut || a.Cut
+		if a.Offsets != nil {
+			sources++
+			if a.Ended {
+				ended++
+			}
+		}
+		r.rowsIn += a.Rows
+		for name, by := range a.Offsets {
+			if r.at[name] == nil {
+				r.at[name] = map[string]connector.Offset{}
+			}
+			for split, off := range by {
+				r.at[name][split] = off
+			}
+			if r.c.Sources[name].Static {
+				continue
+			}
+			if cp.Offsets[name] == nil {
+				cp.Offsets[name] = map[string]string{}
+			}
+			for split, off := range by {
+				cp.Offsets[name][split] = string(off)
+			}
+		}
+		for op, by := range a.Watermarks {
+			if cp.Watermarks[op] == nil {
+				cp.Watermarks[op] = map[string]int64{}
+			}
+			for split, w := range by {
+				if have, ok := cp.Watermarks[op][split]; !ok || split != "" || w < have {
+					cp.Watermarks[op][split] = w
+				}
+			}
+		}
+		for op, p := range a.Prepared {
+			cp.Prepared[op] = append(cp.Prepared[op], p...)
+		}
+	}
+	r.ended = sources > 0 && ended == sources
+	for _, s := range r.c.Sources {
+		r.ended = r.ended && s.Source.Bounded()
+	}
+	return cp
+}
+
+// commit makes the epoch durable in the background and then tells sinks and
+// readers.
+func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack, began time.Time) {
+	done := make(chan error, 1)
+	r.committing = done
+	rows := r.rowsIn
+	spawn.Go("commit", func() error {
+		begin := r.q.m.cfg.Clock.Now()
+		err := r.q.m.cfg.Store.Commit(cp, deltas(acks)...)
+		for _, a := range acks {
+			a.Done()
+		}
+		if err != nil {
+			return err
+		}
+		for name, s := range r.c.Sinks {
+			if err := s.Commit(ctx, connector.Epoch(cp.Epoch), cp.Prepared[name]); err != nil {
+				return fmt.Errorf("sink: %w", err)
+			}
+		}
+		r.moved(cp)
+		now := r.q.m.cfg.Clock.Now()
+		r.q.committed(cp, rows, now.Sub(began), now.Sub(begin))
+		return nil
+	}, func(err error) { done <- err })
+}
+
+func deltas(acks []*exec.Ack) []*state.Delta {
+	var out []*state.Delta
+	for _, a := range acks {
+		if a.Delta != nil {
+			out = append(out, a.Delta)
+		}
+	}
+	return out
+}
+
+// moved tells the relations that their changes up to the committed offsets have
+// been read.
+func (r *run) moved(cp *state.Checkpoint) {
+	for name, s := range r.c.Sources {
+		if m, ok := s.Source.(interface{ Moved(connector.Offset) }); ok {
+			for _, off := range r.offsetsOf(cp, name) {
+				m.Moved(off)
+			}
+		}
+	}
+}
+
+func (r *run) offsetsOf(cp *state.Checkpoint, name string) map[string]connector.Offset {
+	out := map[string]connector.Offset{}
+	for split, off := range cp.Offsets[name] {
+		out[split] = connector.Offset(off)
+	}
+	return out
+}
+
+// awaitCommit waits for the outstanding commit.
+func (r *run) awaitCommit() error {
+	if r.committing == nil {
+		return nil
+	}
+	err := <-r.committing
+	r.committing = nil
+	return err
+}
+
+// committed updates the status after an epoch.
+func (q *Query) committed(cp *state.Checkpoint, rows int64, took, commit time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.status.Epoch, q.status.Offsets = cp.Epoch, cp.Offsets
+	q.status.RowsIn = rows
+	q.status.Duration, q.status.Commit = took, commit
+	w, any := arrowbatch.MaxTime, false
+	for _, by := range cp.Watermarks {
+		if own, ok := by[""]; ok {
+			w, any = min(w, own), true
+		} else {
+			w, any = arrowbatch.NoTime, true
+		}
+	}
+	if any {
+		q.status.Watermark = w
+	}
+}
+
+func (q *Query) pendingFlushes() []*flush {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.flushes)
+}
+
+// settleFlushes ends the flushes that the epoch with pace p has fulfilled, once it
+// is committed.
+func (r *run) settleFlushes(p exec.Pace) error {
+	if p.Until == nil || r.cut {
+		return nil
+	}
+	q := r.q
+	for _, f := range q.pendingFlushes() {
+		if !f.seen {
+			continue
+		}
+		if err := r.awaitCommit(); err != nil {
+			return err
+		}
+		q.mu.Lock()
+		q.flushes = slices.DeleteFunc(q.flushes, func(g *flush) bool { return g == f })
+		q.mu.Unlock()
+		close(f.done)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"time"
+
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// State is where a query is in its life.
+type State uint8
+
+// The states.
+const (
+	Creating State = iota
+	Running
+	Waiting // has failed or cannot reach an end, and tries again
+	Failed
+	Paused
+	Finished
+)
+
+func (s State) String() string {
+	return [...]string{"creating", "running", "waiting", "failed", "paused", "finished"}[s]
+}
+
+// Status is what is known of a query.
+type Status struct {
+	ID           uint32
+	Schema, Name string
+	Kind         string
+	State        State
+	Trigger      string
+	OutputMode   string
+	Pool         string
+	// Err is why the query waits or has failed.
+	Err      *sqlerr.Error
+	Epoch    uint64
+	Started  time.Time
+	Restarts int
+	// RowsIn counts rows read from sources since the start of the server.
+	RowsIn    int64
+	Watermark int64 // least of the query's watermark operators, NoTime for none
+	Operators []exec.StatsValues
+	// Offsets are the committed ones by source name and split.
+	Offsets map[string]map[string]string
+	// Duration and Commit are those of the last epoch.
+	Duration, Commit time.Duration
+}
+
+// failure is the error that a failed query gives to those who depend on it.
+func (s *Status) failure() error {
+	e := *s.Err
+	e.Pos = 0
+	return e.WithDetail("%s %s is %s%s", s.Kind, s.Name, s.State, detail(s.Err))
+}
+
+func detail(e *sqlerr.Error) string {
+	if e.Detail == "" {
+		return "."
+	}
+	return ". " + e.Detail
+}
