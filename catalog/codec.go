@@ -26,7 +26,7 @@ type objectRecord struct {
 	Name          string            `json:"name"`
 	Kind          string            `json:"kind"`
 	Columns       []columnRecord    `json:"columns,omitempty"`
-	Key           []int             `json:"key,omitempty"`
+	Key           []int             `json:"key"`
 	KeyConstraint string            `json:"key_constraint,omitempty"`
 	AppendOnly    bool              `json:"append_only,omitempty"`
 	Watermark     *watermarkRecord  `json:"watermark,omitempty"`

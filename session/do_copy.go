@@ -184,7 +184,10 @@ func (c *copyIn) write(ctx context.Context, chunk []byte) error {
 func (c *copyIn) at(err error) error {
 	e := *sqlerr.From(err)
 	if e.Where == "" {
-		e.Where = c.where + ", line " + itoa(c.parser.line())
+		e.Where = "line " + itoa(c.parser.line())
+	}
+	if strings.HasPrefix(e.Where, "line ") {
+		e.Where = c.where + ", " + e.Where
 	}
 	return &e
 }

@@ -56,7 +56,7 @@ func (s *Session) prepareSubscribe(in *input, t *sql.Subscribe) (*statement, err
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.srv.Planner.Query(s.planInput(in.text, in.params), q)
+	plan, err := s.srv.Planner.Subscription(s.planInput(in.text, in.params), q)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,8 @@ type PlanInput struct {
 type Planner interface {
 	// Query plans a SELECT, VALUES or TABLE.
 	Query(in *PlanInput, q *sql.Query) (*QueryPlan, error)
+	// Subscription plans a query whose changes a client follows.
+	Subscription(in *PlanInput, q *sql.Query) (*QueryPlan, error)
 	// Write plans an *sql.Insert, *sql.Update or *sql.Delete.
 	Write(in *PlanInput, stmt sql.Statement) (*WritePlan, error)
 	// Continuous plans the query of a view of any kind, a sink or a flow.
@@ -56,9 +58,7 @@ type ExplainOptions struct {
 
 // NodeFigures are what a run measured of one node.
 type NodeFigures struct {
-	Rows    int64
-	Batches int64
-	Millis  float64
+	Rows int64 // that left it
 }
 
 // WriteOp is what a WritePlan does.
@@ -165,6 +165,7 @@ type Executor interface {
 	Select(ctx context.Context, p *QueryPlan, e *ExecEnv) (Rows, error)
 	// Analyze runs the plan, drops its rows and returns what was measured.
 	Analyze(ctx context.Context, p *QueryPlan, e *ExecEnv) (map[int]NodeFigures, error)
+	// Subscribe follows the plan of a Subscription.
 	Subscribe(ctx context.Context, p *QueryPlan, o SubscribeOptions, e *ExecEnv) (Changes, error)
 	// Relation returns the stored relation of a table or materialized view.
 	Relation(o *catalog.Object) (*state.Relation, error)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan"
@@ -226,7 +227,7 @@ func joined(n *logical.Join, l, r *arrowbatch.Batch, c *expr.Ctx) (*arrowbatch.B
 }
 
 func (e *testEngine) Relation(o *catalog.Object) (*state.Relation, error) {
-	return e.store.Relation(state.RelationSpec{ID: uint32(o.ID), Shapes: shapesOf(o), Mode: state.Keyed, Key: o.Key})
+	return build.Relation(e.store, o)
 }
 
 // testChanges delivers prepared steps, then waits.

@@ -5,96 +5,63 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/plan/planner"
 )
 
-// explainPlan prints a physical plan: an operator a line, what it does in
-// parentheses, and on lines of their own what it keeps and what bounds that.
-func explainPlan(root physical.Node, o ExplainOptions) ([]string, error) {
+// explainPlan prints a plan as lines; with Analysis, each operator with what was
+// measured of it.
+func explainPlan(p *planner.Plan, o ExplainOptions) ([]string, error) {
 	if o.Format == "json" {
-		text, err := json.MarshalIndent([]any{map[string]any{"Plan": explainJSON(root, o)}}, "", "  ")
-		return []string{string(text)}, err
-	}
-	return explainText(root, o, 0, nil), nil
-}
-
-func explainText(n physical.Node, o ExplainOptions, depth int, out []string) []string {
-	indent := strings.Repeat("  ", depth)
-	d := n.Describe()
-	line := indent + d.Op
-	if depth > 0 {
-		line = indent[:len(indent)-2] + "->" + " " + d.Op
-	}
-	var attrs []string
-	for _, a := range d.Attrs {
-		attrs = append(attrs, a.Key+": "+a.Value)
-	}
-	if len(attrs) > 0 {
-		line += " (" + strings.Join(attrs, "; ") + ")"
-	}
-	if f, ok := o.Analysis[int(n.ID())]; ok {
-		line += fmt.Sprintf(" (actual rows=%d batches=%d time=%.3f ms)", f.Rows, f.Batches, f.Millis)
-	}
-	out = append(out, line)
-	for _, l := range explainProps(n, o.Verbose) {
-		out = append(out, indent+"   "+l)
-	}
-	for _, c := range n.Children() {
-		out = explainText(c, o, depth+1, out)
-	}
-	return out
-}
-
-// explainProps tells what a node keeps; with verbose, all that is known of its
-// output.
-func explainProps(n physical.Node, verbose bool) []string {
-	p := n.Props()
-	var out []string
-	if p.State != "" {
-		out = append(out, "State: "+p.State+", bounded by "+p.Bound)
-	}
-	if !verbose {
-		return out
-	}
-	if p.Key != nil {
-		key := n.Schema().ColumnNames(p.Key)
-		if len(p.Key) == 0 {
-			key = "one row"
+		text, err := planner.ExplainJSON(p)
+		if err == nil && o.Analysis != nil {
+			text, err = analysedJSON(text, o.Analysis)
 		}
-		out = append(out, "Key: "+key)
+		return []string{text}, err
 	}
-	if p.EventTime >= 0 {
-		out = append(out, "Event time: "+n.Schema().ColumnName(p.EventTime))
+	lines := strings.Split(strings.TrimRight(planner.Explain(p, o.Verbose), "\n"), "\n")
+	if o.Analysis == nil {
+		return lines, nil
 	}
-	changes := "inserts and deletes"
-	if p.AppendOnly {
-		changes = "inserts only"
+	// Nodes are numbered in the order in which they are printed, one line each and
+	// perhaps one more about properties.
+	id, physical := 0, !o.Verbose
+	for i, l := range lines {
+		switch {
+		case l == "Physical plan":
+			physical = true
+		case physical && !strings.HasPrefix(strings.TrimLeft(l, " "), "·"):
+			id++
+			if f, ok := o.Analysis[id]; ok {
+				lines[i] += fmt.Sprintf(" (actual rows=%d)", f.Rows)
+			}
+		}
 	}
-	return append(out, "Changes: "+changes, "Distribution: "+p.Dist.String())
+	return lines, nil
 }
 
-func explainJSON(n physical.Node, o ExplainOptions) map[string]any {
-	d, p := n.Describe(), n.Props()
-	m := map[string]any{"Node": int(n.ID()), "Node Type": d.Op}
-	for _, a := range d.Attrs {
-		m[a.Key] = a.Value
+// analysedJSON adds the rows of each node to the JSON form of a plan.
+func analysedJSON(text string, figures map[int]NodeFigures) (string, error) {
+	var roots []map[string]any
+	if err := json.Unmarshal([]byte(text), &roots); err != nil {
+		return "", err
 	}
-	if p.State != "" {
-		m["State"], m["Bounded By"] = p.State, p.Bound
+	var visit func(n map[string]any)
+	visit = func(n map[string]any) {
+		if id, ok := n["id"].(float64); ok {
+			if f, ok := figures[int(id)]; ok {
+				n["actualRows"] = f.Rows
+			}
+		}
+		kids, _ := n["inputs"].([]any)
+		for _, k := range kids {
+			if m, ok := k.(map[string]any); ok {
+				visit(m)
+			}
+		}
 	}
-	if o.Verbose {
-		m["Append Only"], m["Distribution"] = p.AppendOnly, p.Dist.String()
-		m["Output"] = n.Schema().Names()
+	for _, r := range roots {
+		visit(r)
 	}
-	if f, ok := o.Analysis[int(n.ID())]; ok {
-		m["Actual Rows"], m["Actual Batches"], m["Actual Time"] = f.Rows, f.Batches, f.Millis
-	}
-	var kids []any
-	for _, c := range n.Children() {
-		kids = append(kids, explainJSON(c, o))
-	}
-	if kids != nil {
-		m["Plans"] = kids
-	}
-	return m
+	out, err := json.MarshalIndent(roots, "", "  ")
+	return string(out), err
 }

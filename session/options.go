@@ -37,7 +37,6 @@ var queryOptions = map[string]queryOption{
 	"watermark_policy":    {outputKinds, false, oneOf("min", "max")},
 	"on_row_error":        {sinkKinds, true, oneOf("fail", "skip")},
 	"idle_timeout":        {sourceKinds, true, checkDuration},
-	"max_rows_per_epoch":  {sourceKinds, true, checkCount},
 }
 
 func oneOf(words ...string) func(string) (string, string) {

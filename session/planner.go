@@ -31,9 +31,18 @@ func (p *enginePlanner) Query(in *PlanInput, q *sql.Query) (*QueryPlan, error) {
 	return queryPlanOf(out), nil
 }
 
+// Subscription plans a query whose changes a client follows.
+func (p *enginePlanner) Subscription(in *PlanInput, q *sql.Query) (*QueryPlan, error) {
+	out, err := planner.Continuous(p.env(in), q, nil, planner.Options{Mode: physical.Changelog})
+	if err != nil {
+		return nil, err
+	}
+	return queryPlanOf(out), nil
+}
+
 func queryPlanOf(p *planner.Plan) *QueryPlan {
 	q := &QueryPlan{Params: p.Params, Columns: wireColumns(p.Columns), Reads: readsOf(p), Node: p,
-		Explain: func(o ExplainOptions) ([]string, error) { return explainPlan(p.Root, o) }}
+		Explain: func(o ExplainOptions) ([]string, error) { return explainPlan(p, o) }}
 	if q.Params == nil {
 		q.Params = []types.Type{}
 	}
@@ -110,7 +119,7 @@ func (p *enginePlanner) Continuous(in *PlanInput, d *Definition) (*ContinuousPla
 		}
 	}
 	out := &ContinuousPlan{Key: c.Key, AppendOnly: c.AppendOnly, Reads: readsOf(c),
-		Explain: func(o ExplainOptions) ([]string, error) { return explainPlan(c.Root, o) }}
+		Explain: func(o ExplainOptions) ([]string, error) { return explainPlan(c, o) }}
 	for _, col := range c.Columns {
 		t := col.Type
 		if t.ID == types.Unknown {

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/pgwire"
@@ -342,4 +343,21 @@ func (h *harness) copyIn(input string) string {
 		s.Abort(err)
 	}
 	return c.out.String()
+}
+
+// newFeedHarness is newHarness with the real subscriptions.
+func newFeedHarness(t testing.TB) *harness {
+	h := newHarness(t)
+	h.srv.Executor = &feedEngine{h.engine,
+		NewExecutor(build.Env{Store: h.engine.store, Registry: h.srv.Connectors, Clock: h.clock}, nil)}
+	return h
+}
+
+type feedEngine struct {
+	*testEngine
+	real Executor
+}
+
+func (e *feedEngine) Subscribe(ctx context.Context, p *QueryPlan, o SubscribeOptions, x *ExecEnv) (Changes, error) {
+	return e.real.Subscribe(ctx, p, o, x)
 }
