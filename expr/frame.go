@@ -31,6 +31,10 @@ type frame struct {
 	unitName string
 	loc      *time.Location
 	locName  string
+	// dfmt and nfmt are the formats of dates and numbers last used.
+	dfmt    *scalar.DateFormat
+	nfmt    *scalar.NumberFormat
+	fmtText string
 	// tmp and buf are scratch for row functions.
 	tmp *arrowbatch.Vec
 	buf []byte

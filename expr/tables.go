@@ -10,6 +10,7 @@ func addAll(t *table) {
 	addPatterns(t)
 	addBinary(t)
 	addArrays(t)
+	addFormats(t)
 	addMath(t)
 	addHash(t)
 	addJSON(t)
