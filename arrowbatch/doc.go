@@ -19,7 +19,7 @@
 //	A5  A vector with more than one reference is not written to.
 //	A6  An update is a Delete followed by an Insert; there is no update op.
 //
-// Arrow's own types appear in this package's record.go alone: the layouts here
+// Arrow's own types appear in record.go, fromrecord.go and ipc.go alone: the layouts here
 // are the same bytes (bitmaps are little-endian words), so a Record is a view
 // and costs no copy.
 package arrowbatch
