@@ -143,7 +143,8 @@ func TestJSONValues(t *testing.T) {
 		{"ts", `"2001/01/01 00:47"`, `"2001-01-01T00:47:00"`},
 		{"ts", `"2015-07-15T00:00:01.25Z"`, `"2015-07-15T00:00:01.25"`},
 		{"ts", `"2001-02-30 00:00:00"`, `! column "ts": date/time field value out of range: "2001-02-30 00:00:00"`},
-		{"ts", `1517966773840`, `! column "ts": invalid input syntax for type timestamp: "1517966773840" (A number is no time by itself.)`},
+		{"ts", `1517966773840`, `! column "ts": ` +
+			`invalid input syntax for type timestamp: "1517966773840" (A number is no time by itself.)`},
 		{"tz", `"2001-01-01T00:47:00.5+00:00"`, `"2001-01-01T00:47:00.5+00:00"`},
 		{"tz", `"2001-01-01 00:47:00+02"`, `"2000-12-31T22:47:00+00:00"`},
 		{"tz", `"2001-01-01"`, `"2001-01-01T00:00:00+00:00"`},

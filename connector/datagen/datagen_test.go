@@ -162,7 +162,8 @@ func TestErrors(t *testing.T) {
 	}
 	s := spec()
 	s.Columns = append(s.Columns, connector.Column{Name: "j", Type: types.TJSONB})
-	if err := Factory.CheckSource(s); err == nil || err.Error() != `connector "datagen" cannot make column "j" of type jsonb` {
+	err := Factory.CheckSource(s)
+	if err == nil || err.Error() != `connector "datagen" cannot make column "j" of type jsonb` {
 		t.Error(err)
 	}
 }

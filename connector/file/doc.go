@@ -11,6 +11,21 @@
 // directory; Prepare syncs it; Commit gives it its name, part-<epoch>-<part>; Abort
 // removes what was not committed. Who lists the directory sees whole files only.
 //
+// Options of a source, beside those of the format and on_error:
+//
+//	path                   a file, a directory (not what is below it), or a pattern
+//	tail = false           wait for more of a single file instead of ending
+//	watch = true           look for new files in a directory or pattern
+//	order = 'name'         the order of the files that are there, or 'mtime'
+//	splits = 1             how many readers share the files
+//	max_files_per_trigger  new files of an epoch; 0, the default: all
+//	poll_interval          how often is looked for files, 1 ms to 1 s; 200 ms
+//	batch_rows, batch_bytes, max_record_bytes  8192, 1 MB, 16 MB
+//
+// Options of a sink: path, and op_column, a text column for 'insert' or 'delete'
+// where the query changes rows. A sink always writes a directory: a single file
+// that grows could be read in the middle of a row.
+//
 // Invariants:
 //
 //	L1  An offset names every file that has been read, with its size, and the place

@@ -191,8 +191,14 @@ func (in *input) decode(dec *format.Decoder, limit int64, rows int) (n int, at s
 	case limit >= 0 && in.at+int64(in.hi-in.lo) >= limit:
 		return n, atBound, nil // what is left before the bound is no whole record
 	case in.eof && in.tail:
-		in.eof = false // ask again, next time
-		return n, atBound, nil
+		in.eof = false // ask again: at once where the bound says that there is more
+		if limit < 0 {
+			return n, atBound, nil
+		}
+		if err := in.more(); err != nil || in.eof {
+			return n, atBound, err
+		}
+		return n, inFile, nil
 	case in.hi-in.lo > in.max:
 		return in.overlong(n)
 	}
@@ -224,19 +230,22 @@ func (in *input) check() string {
 	return check(in.head, in.buf[max(in.lo-checkBytes, 0):in.lo])
 }
 
-// end returns the size of the file, all of which has been read.
-func (in *input) end() (int64, error) {
+// end returns the size of the file, all of which has been read. It must not have
+// grown if it is one of a watched directory; of a single file is read what was
+// there.
+func (in *input) end(watched bool) (int64, error) {
 	st, err := in.f.Stat()
 	if err != nil {
 		return 0, osError("stat file", in.path, err)
 	}
-	switch size := in.at + int64(in.hi-in.lo); {
+	size := in.at + int64(in.hi-in.lo)
+	switch {
 	case st.Size() < size:
 		return 0, changed(in.path, "became shorter while it was read")
-	case st.Size() > size:
+	case st.Size() > size && watched:
 		return 0, changed(in.path, "grew while it was read")
 	}
-	return st.Size(), nil
+	return size, nil
 }
 
 func (in *input) close() { _ = in.f.Close() } // it was only read

@@ -49,6 +49,9 @@ func openSource(_ context.Context, s *connector.Spec) (connector.Source, error) 
 // many tells whether there can be several files.
 func (s *source) many() bool { return s.at.dir || s.at.pattern }
 
+// watched tells whether new files are looked for.
+func (s *source) watched() bool { return s.many() && s.opts.watch }
+
 // Bounded: a single file ends, a directory or pattern if it is not watched.
 func (s *source) Bounded() bool {
 	if s.many() {

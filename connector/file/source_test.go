@@ -110,7 +110,8 @@ func ids(rows []string) string {
 }
 
 // drain reads until the reader has nothing now; end tells whether for good.
-func (f *fixture) drain(r connector.Reader, until connector.Offset) (rows []string, at connector.Offset, end bool, err error) {
+func (f *fixture) drain(r connector.Reader, until connector.Offset) (rows []string, at connector.Offset, end bool,
+	err error) {
 	f.t.Helper()
 	for {
 		b, next, err := r.Read(ctx, until)
@@ -275,7 +276,8 @@ func TestRestart(t *testing.T) {
 	}{
 		{"lines", "json", []string{lines(1, 40), lines(41, 45), "", lines(46, 60)}},
 		{"no line end", "json", []string{strings.TrimSpace(lines(1, 3)), strings.TrimSpace(lines(4, 6))}},
-		{"array", "json", []string{"\xef\xbb\xbf[" + strings.ReplaceAll(strings.TrimSpace(lines(1, 20)), "\n", "\n , ") + "\n]\n", "[]"}},
+		{"array", "json", []string{
+			"\xef\xbb\xbf[" + strings.ReplaceAll(strings.TrimSpace(lines(1, 20)), "\n", "\n , ") + "\n]\n", "[]"}},
 		{"csv", "csv", []string{"t,ID\na,1\n\"b\nb\",2\nc,3\n", "\xef\xbb\xbfid,x,t\n4,,\n5,,y", "id,t\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -327,6 +329,7 @@ func TestSingleFile(t *testing.T) {
 	if !end {
 		t.Error("no end")
 	}
+	f.add("one.json", lines(4, 4)) // after the end
 	rows, _, end, err = f.drain(f.open(f.source(), at), f.latest(src))
 	if err != nil || !end || len(rows) > 0 {
 		t.Errorf("again: %q %v %v", rows, end, err)
@@ -367,8 +370,16 @@ func TestTail(t *testing.T) {
 	if !end {
 		t.Error("no end at the bound")
 	}
+	time.Sleep(2 * time.Millisecond)
+	until = f.latest(src)
+	rows, _, _, err = f.drain(r, until)
+	f.want("to the next bound", rows, err, "55")
+	f.add("log", "6,f\n")
+	time.Sleep(2 * time.Millisecond)
+	rows, _, _, err = f.drain(r, f.latest(src))
+	f.want("to the one after", rows, err, "6")
 	rows, _, _, err = f.drain(f.open(f.source(), at), "")
-	f.want("after a restart", rows, err, "4 55")
+	f.want("after a restart", rows, err, "4 55 6")
 	// What was read must stay.
 	f.write("log", "id,t\n1,a\n2,b\n3,x\n4,d\n")
 	if _, err := f.source().Open(ctx, connector.Split{ID: "files-0"}, at); err == nil ||
@@ -458,7 +469,8 @@ func TestBadRecords(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s: %s", b.Split, b.Offset, b.Bytes, b.Reason))
 	}
 	want := []string{
-		`files-0 {"file":"x","at":21} {"id":7x,"t":1}: invalid input syntax for type json (Expected JSON value, but found "7x".)`,
+		`files-0 {"file":"x","at":21} {"id":7x,"t":1}: ` +
+			`invalid input syntax for type json (Expected JSON value, but found "7x".)`,
 		`files-0 {"file":"x","at":58} {"id":"no"}: column "id": invalid input syntax for type bigint: "no"`,
 		`files-0 {"file":"x","at":91} {"id":: invalid input syntax for type json (The input string ended unexpectedly.)`,
 	}

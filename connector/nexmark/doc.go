@@ -7,6 +7,16 @@
 // reads the events of its splits: split i of s has the events i, i+s, i+2s, …; its
 // offset is the number of events read.
 //
+// Options: kind = 'all' | 'person' | 'auction' | 'bid', seed, splits, base_time,
+// rate (events in a second of event time), ooo_group, number_of_events (of all
+// kinds; 0: no end), rows_per_second (events of all kinds and splits in a second of
+// the clock; 0: as fast as they are read), and what Config lists: person_share,
+// auction_share, bid_share, hot_auction_ratio, hot_bidder_ratio, hot_seller_ratio,
+// in_flight_auctions, active_people, person_bytes, auction_bytes, bid_bytes.
+//
+// The columns of kind 'all' are event_type (0, 1, 2), the structs person, auction
+// and bid, of which one is not NULL, and date_time.
+//
 // Invariants:
 //
 //	N1  Event n is a pure function of the Config and n: splits, restarts and

@@ -253,8 +253,9 @@ func TestSourceIsTheJSON(t *testing.T) {
 	}
 	var e Event
 	g.Event(4, &e)
-	if want := fmt.Sprintf(`{"price":%d,"url":null,"auction":%d}`, e.Price, e.Auction); !strings.HasPrefix(got, want+"\n") {
-		t.Errorf("first bid: %.80s, want %s", got, want)
+	first := fmt.Sprintf(`{"price":%d,"url":null,"auction":%d}`, e.Price, e.Auction)
+	if !strings.HasPrefix(got, first+"\n") {
+		t.Errorf("first bid: %.80s, want %s", got, first)
 	}
 }
 
