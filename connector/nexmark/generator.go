@@ -1,7 +1,6 @@
 package nexmark
 
 import (
-	"math"
 	"math/bits"
 	"strconv"
 
@@ -99,7 +98,7 @@ func New(cfg Config) (*Generator, error) {
 	positive := []int64{cfg.Rate, cfg.OOOGroup, cfg.PersonShare, cfg.AuctionShare, cfg.BidShare,
 		cfg.HotAuctionRatio, cfg.HotBidderRatio, cfg.HotSellerRatio, cfg.InFlightAuctions, cfg.ActivePeople}
 	for _, x := range positive {
-		if x < 1 || x > math.MaxInt32*1000 {
+		if x < 1 || x > 1_000_000_000 {
 			return nil, sqlerr.New(sqlerr.InvalidParameterValue, "a parameter of the Nexmark generator is out of range: %d", x)
 		}
 	}
