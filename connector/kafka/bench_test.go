@@ -34,7 +34,7 @@ func benchReader(b *testing.B, cols []connector.Column) *reader {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := s.decoder()
+	d, err := s.cfg.format.Decoder(cols)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package kafka
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
@@ -29,58 +30,29 @@ type envelope struct {
 	k, v, ahead []byte
 }
 
-// newEnvelope checks the spec's format, encoding and key.
-func newEnvelope(s *connector.Spec, key []string) (*envelope, error) {
-	e := &envelope{format: s.Format}
-	if e.format == "" {
-		e.format = formatPlain
-	}
-	known := []string{formatPlain, formatUpsert, formatDebezium}
-	if !slices.Contains(known, e.format) {
-		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `format "%s" is not known`, e.format).
-			WithHint("%s", sqlerr.Suggest(e.format, known))
-	}
-	enc := s.Encode
-	if enc == "" {
-		enc = format.JSON
-	}
-	if e.format != formatPlain && enc != format.JSON {
-		return nil, sqlerr.Unsupported("FORMAT %s is written with ENCODE json only", e.format)
+// newEnvelope checks the spec's format and key.
+func newEnvelope(s *connector.Spec, c *sinkConfig) (*envelope, error) {
+	e := &envelope{format: c.format.Envelope}
+	if e.format != formatPlain && c.format.Encode != format.JSON {
+		return nil, sqlerr.Unsupported("FORMAT %s is written with ENCODE JSON only", strings.ToUpper(e.format))
 	}
 	if e.format == formatPlain && !s.AppendOnly {
 		return nil, sqlerr.Unsupported(`sink "%s" has rows that are changed and deleted, which FORMAT PLAIN cannot say`,
 			s.Name).WithHint("Use FORMAT UPSERT or FORMAT DEBEZIUM, or output_mode = 'append'.")
 	}
-	o := connector.NewOptions("the format", s.FormatOptions)
-	opts := readFormatOut(o, enc)
-	if err := o.Err(); err != nil {
+	if err := e.readKey(s, c.key); err != nil {
 		return nil, err
 	}
-	if err := e.readKey(s, key); err != nil {
-		return nil, err
-	}
-	cols := make([]format.Column, len(s.Columns))
-	for i, c := range s.Columns {
-		cols[i] = format.Column{Name: c.Name, Type: c.Type}
-	}
-	keyCols := make([]format.Column, len(e.keyCols))
-	for i, k := range e.keyCols {
-		keyCols[i] = cols[k]
+	var keyCols []format.Column
+	for _, k := range e.keyCols {
+		keyCols = append(keyCols, format.Column{Name: s.Columns[k].Name, Type: s.Columns[k].Type})
 	}
 	var err error
-	if e.value, err = format.NewEncoder(cols, enc, opts); err != nil {
+	if e.value, err = c.format.Encoder(s.Columns); err != nil {
 		return nil, err
 	}
-	e.key, err = format.NewEncoder(keyCols, format.JSON, opts)
+	e.key, err = format.NewEncoder(keyCols, format.JSON, format.Options{})
 	return e, err
-}
-
-// readFormatOut reads the options of an encoding that matter to writing.
-func readFormatOut(o *connector.Options, enc string) format.Options {
-	if enc != format.CSV {
-		return format.Options{}
-	}
-	return readFormat(o, enc)
 }
 
 // readKey finds the key's columns: those named, else the stream key where the

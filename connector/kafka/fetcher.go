@@ -55,6 +55,7 @@ type fetcher struct {
 	queued int            // bytes in all queues
 	eager  int            // short polls to go
 	stale  chan struct{}  // asks for new metadata
+	news   chan struct{}  // closed when records come; nil: nobody waits
 	gone   time.Time      // since when the topic is unknown; zero: it is known
 }
 
@@ -96,6 +97,16 @@ func (f *fetcher) fail(err error) {
 	for _, s := range f.subs {
 		s.failLocked(err)
 	}
+}
+
+// changes returns a channel that is closed when records come next.
+func (f *fetcher) changes() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.news == nil {
+		f.news = make(chan struct{})
+	}
+	return f.news
 }
 
 // askLayout asks for new metadata.
@@ -300,7 +311,7 @@ func (f *fetcher) release(req *fetchRequest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range req.parts {
-		req.parts[i].sub.inFlight = false
+		req.parts[i].sub.inFlight, req.parts[i].sub.current = false, false
 	}
 }
 
@@ -321,6 +332,7 @@ func (f *fetcher) deliver(req *fetchRequest) (pause error) {
 			p.sub.inFlight = true // until it is known what to do
 			lost = append(lost, p)
 		case code != 0:
+			p.sub.current = false
 			f.askLayout()
 			err := explain(code, `reading partition `+itoa(int64(p.partition))+` of topic "`+f.cl.topic+`"`)
 			if !retriable(err) {
@@ -348,6 +360,7 @@ func (f *fetcher) deliver(req *fetchRequest) (pause error) {
 // none.
 func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 	s := p.sub
+	s.current = p.stable <= p.offset
 	if len(p.records) == 0 {
 		// Records may be missing before the end (compaction took them): then the
 		// broker tells an end beyond the offset and yet has nothing.
@@ -361,6 +374,7 @@ func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 	switch {
 	case whole:
 		s.next = max(s.next, end+1)
+		s.current = s.next >= p.stable
 	case s.maxBytes < maxAnswer/2:
 		// Not one whole batch: it is larger than what was asked for.
 		putBuffer(p.records)

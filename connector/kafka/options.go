@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/format"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 )
@@ -108,13 +109,20 @@ type sourceConfig struct {
 	fetchBytes     int64 // of all partitions of a broker in one fetch
 	partBytes      int64 // of one partition in one fetch
 
+	format connector.Format
+
 	// Fixed, but for tests.
-	missingGrace, refreshEvery time.Duration
+	missingGrace, refreshEvery, splitsEvery time.Duration
 }
 
-func readSource(given map[string]string, load bool) (*sourceConfig, error) {
-	o := connector.NewOptions(owner, given)
-	c := &sourceConfig{missingGrace: missingGrace, refreshEvery: refreshEvery}
+// messageEncodings are the encodings that records can have.
+var messageEncodings = []string{format.JSON, format.CSV, format.Text, format.Bytes}
+
+func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
+	o := connector.NewOptions(owner, s.Options)
+	c := &sourceConfig{missingGrace: missingGrace, refreshEvery: refreshEvery, splitsEvery: splitsEvery}
+	c.format = readFormat(s, o, connector.FormatSupport{Envelopes: []string{formatPlain}, Encodes: messageEncodings,
+		OnError: []string{"fail", "skip"}})
 	c.conn, c.topic = readConnection(o, load)
 	c.start = readPosition(o, "starting_offsets", "earliest")
 	if o.Has("ending_offsets") {
@@ -129,6 +137,18 @@ func readSource(given map[string]string, load bool) (*sourceConfig, error) {
 	c.fetchBytes = sizeBetween(o, "fetch_max_bytes", 32<<20, 1<<10, maxAnswer/2)
 	c.partBytes = sizeBetween(o, "fetch_partition_max_bytes", 4<<20, 1<<10, maxAnswer/2)
 	return c, o.Err()
+}
+
+// readFormat reads FORMAT and ENCODE. A record is a line of CSV: there is no first
+// one to be a header.
+func readFormat(s *connector.Spec, o *connector.Options, can connector.FormatSupport) connector.Format {
+	f := connector.ReadFormat(s, o, can)
+	_, inner := s.FormatOptions["header"]
+	if _, outer := s.Options["header"]; f.Encode == format.CSV && (inner || outer) && f.Options.CSV.Header {
+		o.Fault(`records have no header line: option "header" must be false`)
+	}
+	f.Options.CSV.Header = false
+	return f
 }
 
 func sizeBetween(o *connector.Options, name string, def, lo, hi int64) int64 {

@@ -110,13 +110,17 @@ func TestBadOptions(t *testing.T) {
 }
 
 func TestRefusedFormats(t *testing.T) {
-	for format, want := range map[string]sqlerr.Code{"upsert": sqlerr.FeatureNotSupported,
-		"debezium": sqlerr.FeatureNotSupported, "plane": sqlerr.InvalidParameterValue} {
+	for _, format := range []string{"upsert", "debezium", "plane"} {
 		s := idSpec("b:1")
 		s.Format = format
-		if err := Factory().CheckSource(s); sqlerr.CodeOf(err) != want {
+		if err := Factory().CheckSource(s); sqlerr.CodeOf(err) != sqlerr.InvalidParameterValue {
 			t.Errorf("%s: %v", format, err)
 		}
+	}
+	head := idSpec("b:1")
+	head.Encode, head.FormatOptions["header"] = "csv", "true"
+	if err := Factory().CheckSource(head); sqlerr.CodeOf(err) != sqlerr.InvalidParameterValue {
+		t.Error(err)
 	}
 	plain := kvSpec("b:1", formatPlain)
 	plain.AppendOnly = false
@@ -136,7 +140,7 @@ func TestRefusedFormats(t *testing.T) {
 }
 
 func TestPortIsOptional(t *testing.T) {
-	c, err := readSource(map[string]string{"brokers": "a, b:1, [::1], [::1]:2", "topic": "t"}, false)
+	c, err := readSource(idSpec("a, b:1, [::1], [::1]:2"), false)
 	if err != nil || strings.Join(c.conn.brokers, " ") != "a:9092 b:1 [::1]:9092 [::1]:2" {
 		t.Fatal(c.conn.brokers, err)
 	}

@@ -13,6 +13,7 @@ type subscription struct {
 	queue    []*recordSet
 	queued   int // bytes in queue
 	inFlight bool
+	current  bool // the last fetch found that there is no more at present
 	err      error
 	closed   bool
 	missing  time.Time // since when the partition is unknown
@@ -97,7 +98,18 @@ func (s *subscription) push(r *recordSet) {
 	s.queue = append(s.queue, r)
 	s.queued += len(r.data)
 	s.f.queued += len(r.data)
+	if s.f.news != nil {
+		close(s.f.news)
+		s.f.news = nil
+	}
 	s.wake()
+}
+
+// idle tells whether the partition is known to have nothing more at present.
+func (s *subscription) idle() bool {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	return s.current
 }
 
 func (s *subscription) failLocked(err error) {

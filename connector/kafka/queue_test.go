@@ -180,7 +180,7 @@ func TestOneBrokerOfTwo(t *testing.T) {
 	})
 	s := open(t, idSpec(addr))
 	r0 := openReader(t, s, 0, "")
-	if _, _, err := r0.Read(testContext(t), ""); err != connector.ErrIdle {
+	if b, _, err := r0.Read(testContext(t), ""); err != nil || b.Len != 0 { // not idle
 		t.Fatal(err)
 	}
 	if got, _, err := readTo(t, openReader(t, s, 1, ""), "3"); err != nil || len(got) != 3 {

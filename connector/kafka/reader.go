@@ -50,7 +50,10 @@ type reader struct {
 // Read returns the next rows; see connector.Reader.
 func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.Batch, connector.Offset, error) {
 	if err := r.settle(ctx); err != nil {
-		return nil, offsetText(r.told), err
+		return nil, r.tell(r.pos), err
+	}
+	if r.sub == nil {
+		return r.dec.Take(), r.tell(r.pos), nil
 	}
 	bound := r.end
 	if until != "" {
@@ -67,6 +70,9 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 		if err := r.await(ctx); err != nil {
 			return nil, r.tell(bound), err
 		}
+		if r.cur == nil {
+			return r.dec.Take(), r.tell(bound), nil
+		}
 	}
 	entered := r.cur.arrived
 	if err := r.fill(bound); err != nil {
@@ -78,8 +84,12 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 	return b, r.tell(bound), nil
 }
 
-// tell returns the offset to report, which never goes back.
+// tell returns the offset to report, which never goes back; "" while it is not
+// known where the partition begins.
 func (r *reader) tell(bound int64) connector.Offset {
+	if r.pos < 0 {
+		return ""
+	}
 	r.told = max(r.told, min(r.pos, bound))
 	return offsetText(r.told)
 }
@@ -96,7 +106,8 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// settle finds out where the partition begins and ends, and subscribes.
+// settle finds out where the partition begins and ends, and subscribes, unless the
+// brokers are away.
 func (r *reader) settle(ctx context.Context) error {
 	if r.sub != nil {
 		return nil
@@ -106,7 +117,7 @@ func (r *reader) settle(ctx context.Context) error {
 	start, end, err := r.src.bounds(limited, r.partition, r.pos)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(ctx.Err(), context.Canceled) {
-			return connector.ErrIdle
+			return nil
 		}
 		return err
 	}
@@ -115,7 +126,9 @@ func (r *reader) settle(ctx context.Context) error {
 	return nil
 }
 
-// await takes the next record set, waiting for it a little.
+// await takes the next record set, waiting for it a little. Without an error and
+// without a record set it is not known whether there is one: the broker is away,
+// and the partition must not count as idle.
 func (r *reader) await(ctx context.Context) error {
 	var timeout <-chan time.Time
 	for {
@@ -135,14 +148,21 @@ func (r *reader) await(ctx context.Context) error {
 		select {
 		case <-r.sub.ready:
 		case <-timeout:
-			return connector.ErrIdle
+			return r.nothing()
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return connector.ErrIdle
+				return r.nothing()
 			}
 			return ctx.Err()
 		}
 	}
+}
+
+func (r *reader) nothing() error {
+	if r.sub.idle() {
+		return connector.ErrIdle
+	}
+	return nil
 }
 
 func (r *reader) begin(set *recordSet) {

@@ -24,11 +24,15 @@ type sinkConfig struct {
 	create      bool
 	partitions  int32
 	replication int16
+	format      connector.Format
 }
 
-func readSink(given map[string]string, load bool) (*sinkConfig, error) {
+func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
+	given := s.Options
 	o := connector.NewOptions(owner, given)
 	c := &sinkConfig{}
+	c.format = readFormat(s, o, connector.FormatSupport{
+		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings})
 	c.conn, c.topic = readConnection(o, load)
 	c.key = o.List("key")
 	codec := o.Enum("compression", "none", compressions...)
@@ -68,20 +72,20 @@ type sink struct {
 }
 
 func checkSink(s *connector.Spec) error {
-	cfg, err := readSink(s.Options, false)
+	cfg, err := readSink(s, false)
 	if err != nil {
 		return err
 	}
-	_, err = newEnvelope(s, cfg.key)
+	_, err = newEnvelope(s, cfg)
 	return err
 }
 
 func newSink(_ context.Context, s *connector.Spec) (connector.Sink, error) {
-	cfg, err := readSink(s.Options, true)
+	cfg, err := readSink(s, true)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := newEnvelope(s, cfg.key); err != nil {
+	if _, err := newEnvelope(s, cfg); err != nil {
 		return nil, err
 	}
 	k := &sink{spec: s, cfg: cfg, cl: newClient(cfg.conn, cfg.topic), status: newStatus(s.Report), clk: s.Clock}
@@ -98,7 +102,7 @@ func (s *sink) Open(ctx context.Context, _ int) (connector.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEnvelope(s.spec, s.cfg.key)
+	e, err := newEnvelope(s.spec, s.cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/streamsql/streamsql/connector"
-	"github.com/streamsql/streamsql/format"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -25,6 +24,10 @@ func Factory() connector.Factory {
 	}
 }
 
+// splitsEvery is how old an answer of Splits may be: it is asked for at every look
+// for data.
+const splitsEvery = 2 * time.Second
+
 // startGrace is how long a topic may be unknown when a source starts: one just
 // created is not known to all brokers yet.
 const startGrace = time.Second
@@ -33,8 +36,6 @@ const startGrace = time.Second
 type source struct {
 	spec    *connector.Spec
 	cfg     *sourceConfig
-	enc     string
-	opts    format.Options
 	skipBad bool
 	meta    []metaColumn
 	cl      *client
@@ -43,6 +44,7 @@ type source struct {
 
 	mu      sync.Mutex
 	layout  *layout
+	seen    time.Time       // when layout was asked for
 	resumed bool            // some split was opened at an offset of a checkpoint
 	starts  map[int32]int64 // where each partition begins, once asked for
 	ends    map[int32]int64 // where each ends, for a bounded source
@@ -56,68 +58,20 @@ func checkSource(s *connector.Spec) error {
 
 // describeSource reads the spec; with load it reads the files that it names.
 func describeSource(s *connector.Spec, load bool) (*source, error) {
-	cfg, err := readSource(s.Options, load)
+	cfg, err := readSource(s, load)
 	if err != nil {
 		return nil, err
 	}
-	switch s.Format {
-	case "", "plain":
-	case "upsert", "debezium":
-		return nil, sqlerr.Unsupported(`connector "kafka" cannot read FORMAT %s`, s.Format).
-			WithHint("Sources are read with FORMAT PLAIN.")
-	default:
-		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `format "%s" is not known`, s.Format).
-			WithHint("%s", sqlerr.Suggest(s.Format, []string{"plain"}))
-	}
-	src := &source{spec: s, cfg: cfg, enc: s.Encode}
-	if src.enc == "" {
-		src.enc = format.JSON
-	}
-	o := connector.NewOptions("the format", s.FormatOptions)
-	src.skipBad = o.Enum("on_error", "fail", "fail", "skip") == "skip"
-	src.opts = readFormat(o, src.enc)
-	if err := o.Err(); err != nil {
-		return nil, err
-	}
+	src := &source{spec: s, cfg: cfg, skipBad: cfg.format.OnError == "skip"}
 	if src.meta, err = readMeta(s.Columns); err != nil {
 		return nil, err
 	}
-	d, err := src.decoder()
+	d, err := cfg.format.Decoder(s.Columns)
 	if err != nil {
 		return nil, err
 	}
 	d.Take().Release()
 	return src, nil
-}
-
-// readFormat reads the options of an encoding.
-func readFormat(o *connector.Options, enc string) format.Options {
-	var f format.Options
-	switch enc {
-	case format.JSON:
-		f.TimestampFormat = o.Enum("timestamp_format", "", "epoch_s", "epoch_ms", "epoch_us")
-	case format.CSV:
-		f.CSV = format.DefaultCSV
-		f.CSV.Header = false // a record is a line: there is no first one
-		for name, at := range map[string]*byte{"delimiter": &f.CSV.Delimiter, "quote": &f.CSV.Quote,
-			"escape": &f.CSV.Escape} {
-			if v := o.String(name, string(rune(*at))); len(v) == 1 {
-				*at = v[0]
-			} else {
-				o.Fault(`option "%s" must be one one-byte character`, name)
-			}
-		}
-		f.CSV.Null = o.String("null", "")
-	}
-	return f
-}
-
-func (s *source) decoder() (*format.Decoder, error) {
-	cols := make([]format.Column, len(s.spec.Columns))
-	for i, c := range s.spec.Columns {
-		cols[i] = format.Column{Name: c.Name, Type: c.Type, Meta: c.Meta, Unused: c.Unused, NotNull: c.NotNull}
-	}
-	return format.New(cols, s.enc, s.opts)
 }
 
 func newSource(ctx context.Context, spec *connector.Spec) (connector.Source, error) {
@@ -152,9 +106,14 @@ func (s *source) Close() error {
 
 // Splits returns a split for each partition, "0", "1", …
 func (s *source) Splits(ctx context.Context) ([]connector.Split, error) {
-	l, err := s.newLayout(ctx)
-	if err != nil {
-		return nil, err
+	s.mu.Lock()
+	l, seen := s.layout, s.seen
+	s.mu.Unlock()
+	if l == nil || (clock.System{}).Now().Sub(seen) >= s.cfg.splitsEvery {
+		var err error
+		if l, err = s.newLayout(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +151,7 @@ func (s *source) newLayout(ctx context.Context) (*layout, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.layout = l
+	s.layout, s.seen = l, clock.System{}.Now()
 	s.mu.Unlock()
 	return l, nil
 }
@@ -220,9 +179,19 @@ func (s *source) ask(ctx context.Context, at map[int32]int64) (out map[int32]int
 	return out, err
 }
 
+// Changed returns a channel that is closed when records come next. Records that
+// came before are beyond the readers' offsets in Latest.
+func (s *source) Changed() <-chan struct{} { return s.fetch.changes() }
+
 // Latest returns each split's last stable offset, or its end where that is
-// before.
+// before; of all splits where none are named.
 func (s *source) Latest(ctx context.Context, splits []connector.Split) (map[string]connector.Offset, error) {
+	if splits == nil {
+		var err error
+		if splits, err = s.Splits(ctx); err != nil {
+			return nil, err
+		}
+	}
 	at := make(map[int32]int64, len(splits))
 	for _, sp := range splits {
 		p, err := parseSplit(sp)
@@ -276,7 +245,7 @@ func (s *source) Open(_ context.Context, sp connector.Split, from connector.Offs
 		s.resumed = true
 		s.mu.Unlock()
 	}
-	if r.dec, err = s.decoder(); err != nil {
+	if r.dec, err = s.cfg.format.Decoder(s.spec.Columns); err != nil {
 		return nil, err
 	}
 	r.meta.cols = s.meta

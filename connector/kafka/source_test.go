@@ -43,3 +43,36 @@ func TestReadAndBounds(t *testing.T) {
 		t.Fatal(got, next, err)
 	}
 }
+
+// A query that has read everything is woken by the next record.
+func TestChanged(t *testing.T) {
+	_, addr := cluster(t, 2)
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(0, 2)...)
+	s := open(t, idSpec(addr))
+	r0, r1 := openReader(t, s, 0, ""), openReader(t, s, 1, "")
+	if _, _, err := readTo(t, r0, "2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r1.Read(testContext(t), ""); !errors.Is(err, connector.ErrIdle) {
+		t.Fatal(err)
+	}
+	changed := s.Changed()
+	if all, err := s.Latest(testContext(t), nil); err != nil || all["0"] != "2" || all["1"] != "0" {
+		t.Fatal(all, err)
+	}
+	select {
+	case <-changed:
+		t.Fatal("woken by nothing")
+	default:
+	}
+	produceTo(t, kc, 1, ids(0, 1)...)
+	select {
+	case <-changed:
+	case <-testContext(t).Done():
+		t.Fatal("not woken")
+	}
+	if all, err := s.Latest(testContext(t), nil); err != nil || all["1"] != "1" {
+		t.Fatal(all, err)
+	}
+}
