@@ -93,6 +93,26 @@ func Label(e expr.Expr) string {
 	return s
 }
 
+// Simplify takes fields out of rows that are written out: (ROW(a, b)).f1 is a.
+func Simplify(e expr.Expr) expr.Expr {
+	return expr.Transform(e, func(x expr.Expr) expr.Expr {
+		kids := x.Children()
+		if len(kids) != 1 {
+			return x
+		}
+		parts, ok := expr.RowFields(kids[0])
+		if !ok {
+			return x
+		}
+		for i, f := range kids[0].Type().Fields {
+			if field, err := expr.Field(kids[0], f.Name); err == nil && expr.Equal(field, x) {
+				return parts[i]
+			}
+		}
+		return x
+	})
+}
+
 // Conjuncts splits a condition at its ANDs; nil has none.
 func Conjuncts(e expr.Expr) []expr.Expr {
 	if e == nil {

@@ -43,6 +43,8 @@ func (l *level) call(c *sql.FuncCall, clause string) (expr.Expr, error) {
 		return nil, e
 	case windowSigs[name] != nil:
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "window function %s requires an OVER clause", name)
+	case isGroupingWindow(c) && l.windowed != nil && clause != "WHERE":
+		return l.windowValue()
 	case isGroupingWindow(c) && !expr.IsFunction(name):
 		return nil, sqlerr.Unsupported("%s() is not allowed in %s", name, clause).
 			WithHint("Use it in the select list and in GROUP BY.")

@@ -121,7 +121,8 @@ func (l *level) relation(r *sql.Relation, s side) (item, error) {
 	var node logical.Node
 	if o.Kind == catalog.KindView {
 		if r.Stream {
-			return item{}, notAppendOnly(o, r.Pos)
+			return item{}, sqlerr.New(sqlerr.WrongObjectType, "view %q cannot be read with STREAM", o.Name).At(r.Pos).
+				WithHint("Leave out STREAM: a view means its query.")
 		}
 		if node, err = l.b.view(o, r.Pos); err != nil {
 			return item{}, err

@@ -46,7 +46,7 @@ func (l *level) aggregation(sel *sql.Select, ts []target, parts []sql.Expr) erro
 		sets = distinctSets(sets)
 	}
 	all := append(append(parts[:len(parts):len(parts)], texts...), present(sel.Having)...)
-	if err := l.groupingWindow(all); err != nil {
+	if err := l.groupingWindow(all, items); err != nil {
 		return err
 	}
 	calls, err := aggregates(append(parts[:len(parts):len(parts)], present(sel.Having)...))
@@ -256,6 +256,9 @@ func (l *level) groupExpr(t target) ([]expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.windowed != nil {
+		e = l.windowed.partition(e)
+	}
 	switch e.Type().ID {
 	case types.JSON:
 		return nil, sqlerr.New(sqlerr.UndefinedFunction, "could not identify an equality operator for type json").At(x.Position())
@@ -407,6 +410,9 @@ func (g *grouping) match(x sql.Expr) (expr.Expr, bool) {
 		}
 		if err != nil {
 			return nil, false
+		}
+		if w := below.windowed; w != nil {
+			e = w.partition(e)
 		}
 		if i := g.key(e); i >= 0 {
 			return g.keys[i].out, true

@@ -263,8 +263,22 @@ func (l *level) gap(x sql.Expr) (expr.Expr, error) {
 // windowRef is the one window(…) or session_window(…) of a SELECT.
 type windowRef struct {
 	spec       plan.WindowSpec
-	gap        expr.Expr
+	text       string
 	start, end expr.Expr
+	// by are the expressions that a session is kept apart by, and at their columns.
+	by []expr.Expr
+	at []expr.Expr
+}
+
+// partition returns the column of a grouping expression that sessions are kept
+// apart by; other expressions stay.
+func (w *windowRef) partition(e expr.Expr) expr.Expr {
+	for i, b := range w.by {
+		if expr.Equal(b, e) {
+			return w.at[i]
+		}
+	}
+	return e
 }
 
 func isGroupingWindow(c *sql.FuncCall) bool {
@@ -272,8 +286,9 @@ func isGroupingWindow(c *sql.FuncCall) bool {
 }
 
 // groupingWindow looks for window(ts, size [, slide [, start]]) and
-// session_window(ts, gap) in a SELECT and puts the window on the plan.
-func (l *level) groupingWindow(parts []sql.Expr) error {
+// session_window(ts, gap) in a SELECT and puts the window on the plan. Sessions
+// are kept apart by the other grouping expressions.
+func (l *level) groupingWindow(parts []sql.Expr, groups []target) error {
 	var calls []*sql.FuncCall
 	for _, p := range parts {
 		walk(p, func(e sql.Expr) bool {
@@ -285,32 +300,79 @@ func (l *level) groupingWindow(parts []sql.Expr) error {
 		})
 	}
 	for _, c := range calls {
-		spec, err := l.groupingSpec(c)
-		if err != nil {
-			return err
-		}
+		text := sql.FormatExpr(c)
 		if l.windowed == nil {
-			n := logical.NewWindow(l.node, spec, c.Pos)
-			l.node = n
-			k := n.Schema().Len()
-			t := n.Schema().Fields[k-1].Type
-			l.windowed = &windowRef{spec: spec, start: expr.NewColumn(k-2, "window_start", t), end: expr.NewColumn(k-1, "window_end", t)}
-		} else if !sameWindow(l.windowed.spec, spec) {
+			w := &windowRef{text: text}
+			if err := l.openWindow(w, c, groups); err != nil {
+				return err
+			}
+			l.windowed = w
+		} else if l.windowed.text != text {
 			return sqlerr.Unsupported("only one window can be used in a SELECT").At(c.Pos).
-				WithHint("Window the result of a subquery again with window_time(w).")
+				WithHint("Write the same call everywhere, or window the result of a subquery again with window_time(w).")
 		}
-		w, err := expr.RowCtor([]string{"start", "end"}, l.windowed.start, l.windowed.end)
-		if err != nil {
-			return at(err, c.Pos)
-		}
-		l.bound[c] = w
 	}
 	return nil
 }
 
-func sameWindow(a, b plan.WindowSpec) bool {
-	same := a.Kind == b.Kind && a.TimeCol == b.TimeCol && a.Size == b.Size && a.Slide == b.Slide && a.Offset == b.Offset
-	return same && (a.Gap == nil || expr.Equal(a.Gap, b.Gap))
+// windowValue is the level's window as a value, a row of its start and end.
+func (l *level) windowValue() (expr.Expr, error) {
+	w, err := expr.RowCtor([]string{"start", "end"}, l.windowed.start, l.windowed.end)
+	if err != nil || l.group == nil {
+		return w, err
+	}
+	return l.group.replace(w)
+}
+
+// openWindow puts the window that c asks for on the plan.
+func (l *level) openWindow(w *windowRef, c *sql.FuncCall, groups []target) error {
+	var err error
+	if w.spec, err = l.groupingSpec(c); err != nil {
+		return err
+	}
+	if w.spec.Kind == plan.Session {
+		if err := l.sessionPartition(w, groups); err != nil {
+			return err
+		}
+	}
+	n := logical.NewWindow(l.node, w.spec, c.Pos)
+	l.node = n
+	k := n.Schema().Len()
+	t := n.Schema().Fields[k-1].Type
+	w.start, w.end = expr.NewColumn(k-2, "window_start", t), expr.NewColumn(k-1, "window_end", t)
+	return nil
+}
+
+// sessionPartition computes the grouping expressions other than the session.
+func (l *level) sessionPartition(w *windowRef, groups []target) error {
+	var names []string
+	for _, g := range groups {
+		if g.ast != nil && hasWindow(g.ast) {
+			continue
+		}
+		e, err := l.groupExpr(g)
+		if err != nil {
+			return err
+		}
+		w.by, names = append(w.by, e...), append(names, "group")
+	}
+	n, cols := logical.Extend(l.node, w.by, names)
+	l.node, w.spec.PartitionBy = n, cols
+	for i, c := range cols {
+		w.at = append(w.at, expr.NewColumn(c, n.Schema().Fields[c].Name, w.by[i].Type()))
+	}
+	return nil
+}
+
+func hasWindow(x sql.Expr) bool {
+	found := false
+	walk(x, func(e sql.Expr) bool {
+		if c, ok := e.(*sql.FuncCall); ok && isGroupingWindow(c) {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 func (l *level) groupingSpec(c *sql.FuncCall) (spec plan.WindowSpec, err error) {
@@ -322,18 +384,12 @@ func (l *level) groupingSpec(c *sql.FuncCall) (spec plan.WindowSpec, err error) 
 		return spec, sqlerr.New(sqlerr.UndefinedFunction, "%s takes %d to %d arguments", c.Name.Text, lo, hi).At(c.Pos).
 			WithHint("window(time, size [, slide [, start]]), session_window(time, gap)")
 	}
-	w := l
-	if l.windowed != nil { // the columns are counted below the window
-		below := *l
-		below.node = l.node.Children()[0]
-		w = &below
-	}
-	if spec.TimeCol, err = w.timeColumn(c.Args[0]); err != nil {
+	if spec.TimeCol, err = l.timeColumn(c.Args[0]); err != nil {
 		return spec, err
 	}
 	if hi == 2 {
 		spec.Kind = plan.Session
-		spec.Gap, err = w.gap(c.Args[1])
+		spec.Gap, err = l.gap(c.Args[1])
 		return spec, err
 	}
 	args := map[string]sql.Expr{"size": c.Args[1], "slide": c.Args[1]}
@@ -345,7 +401,8 @@ func (l *level) groupingSpec(c *sql.FuncCall) (spec plan.WindowSpec, err error) 
 	}
 	hop := *c
 	hop.Name.Text = "hop"
-	return spec, w.windowSpans(&spec, &hop, args)
+	err = l.windowSpans(&spec, &hop, args)
+	return spec, err
 }
 
 // isWindowStruct tells whether a value is a window {start, end}.

@@ -10,6 +10,9 @@ type Props struct {
 	// Key holds the output columns that identify a row of the changelog. Nil: there
 	// is no key, rows are a multiset. Empty and not nil: there is at most one row.
 	Key []int
+	// Twins are pairs of output columns that determine each other: the start and end
+	// of a window.
+	Twins [][2]int
 	// EventTime is the output column that the watermark speaks of, or -1.
 	EventTime int
 	// Times are all output columns that a watermark bounds, EventTime included.

@@ -266,25 +266,40 @@ func (lw *lowerer) project(n *logical.Project) (physical.Node, error) {
 	ip := in.Props()
 	p.Prop.AppendOnly, p.Prop.Bounded = ip.AppendOnly, ip.Bounded
 	at := map[int]int{} // input column → first output column that copies it
+	rows := map[int]int{}
 	for i, e := range list {
-		c, shift, ok := copied(e)
+		if parts, ok := expr.RowFields(e); ok { // holds its fields, as far as a key goes
+			for _, f := range parts {
+				if c, isCol := plan.ColumnOf(f); isCol {
+					rows[c] = i
+				}
+			}
+		}
+		c, lag, ok := plan.TimeOf(e)
 		if !ok {
 			continue
 		}
-		if _, dup := at[c]; !dup && shift == 0 {
-			at[c] = i
+		if _, isCol := plan.ColumnOf(e); isCol {
+			if _, dup := at[c]; !dup {
+				at[c] = i
+			}
 		}
 		if t, ok := ip.Time(c); ok {
-			p.Prop.Times = append(p.Prop.Times, physical.TimeColumn{Col: i, Lag: max(0, t.Lag-shift)})
+			p.Prop.Times = append(p.Prop.Times, physical.TimeColumn{Col: i, Lag: max(0, t.Lag+lag)})
 		}
 	}
-	p.Prop.Key = movedKey(ip.Key, at)
 	p.Prop.EventTime = -1
 	if i, ok := at[ip.EventTime]; ok {
 		p.Prop.EventTime = i
 	} else if len(p.Prop.Times) > 0 {
 		p.Prop.EventTime = p.Prop.Times[0].Col
 	}
+	for c, i := range rows {
+		if _, plain := at[c]; !plain {
+			at[c] = i
+		}
+	}
+	p.Prop.Key, p.Prop.Twins = movedKey(ip, at)
 	return p, nil
 }
 
@@ -298,27 +313,34 @@ func onlyColumns(es []expr.Expr) bool {
 	return true
 }
 
-// copied tells whether e is an input column, perhaps moved in time.
-func copied(e expr.Expr) (col int, shift int64, ok bool) {
-	if c, ok := plan.ColumnOf(e); ok {
-		return c, 0, true
+// movedKey is where a node's key and twins are when its columns are at other
+// places; the key is nil when a column of it is gone and has no twin.
+func movedKey(p *physical.Props, at map[int]int) (key []int, twins [][2]int) {
+	for _, t := range p.Twins {
+		a, okA := at[t[0]]
+		b, okB := at[t[1]]
+		switch {
+		case okA && okB && a != b:
+			twins = append(twins, [2]int{a, b})
+		case okA && !okB:
+			at[t[1]] = a
+		case okB && !okA:
+			at[t[0]] = b
+		}
 	}
-	return plan.TimeShift(e)
-}
-
-func movedKey(key []int, at map[int]int) []int {
-	if key == nil {
-		return nil
+	if p.Key == nil {
+		return nil, twins
 	}
-	out := make([]int, len(key))
-	for i, k := range key {
+	key = make([]int, len(p.Key))
+	for i, k := range p.Key {
 		c, ok := at[k]
 		if !ok {
-			return nil
+			return nil, twins
 		}
-		out[i] = c
+		key[i] = c
 	}
-	return out
+	slices.Sort(key)
+	return slices.Compact(key), twins
 }
 
 func (lw *lowerer) watermark(n *logical.Watermark) (physical.Node, error) {
@@ -350,7 +372,16 @@ func (lw *lowerer) window(n *logical.Window) (physical.Node, error) {
 		w.Prop.Key = append(slices.Clone(w.Prop.Key), width+1)
 	}
 	w.Prop.Times = append(slices.Clone(w.Prop.Times), windowTimes(&n.WindowSpec, in.Props(), width)...)
+	w.Prop.Twins = append(slices.Clone(w.Prop.Twins), windowTwins(&n.WindowSpec, width)...)
 	return w, nil
+}
+
+// windowTwins pairs the window columns at width where windows have one length.
+func windowTwins(w *plan.WindowSpec, width int) [][2]int {
+	if w.Kind == plan.Tumble || w.Kind == plan.Hop {
+		return [][2]int{{width, width + 1}}
+	}
+	return nil
 }
 
 // windowTimes tells how the watermark bounds the window columns at width.

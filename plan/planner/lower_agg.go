@@ -15,24 +15,27 @@ import (
 func (lw *lowerer) aggregate(n *logical.Aggregate) (physical.Node, error) {
 	a := &physical.HashAgg{GroupBy: n.GroupBy, Aggs: n.Aggs, Keyless: n.Keyless,
 		WindowStart: -1, WindowEnd: -1, CloseBy: -1}
-	below := n.Input()
-	if w, ok := absorbWindow(n); ok {
-		below, a.GroupBy, a.Aggs, a.Window = w.input, w.groupBy, w.aggs, w.spec
-	}
-	in, err := lw.node(below)
+	in, err := lw.aggInput(n, a)
 	if err != nil {
 		return nil, err
 	}
 	a.Base = base(n.Schema(), in)
 	ip := in.Props()
-	times := ip.Times
+	times, twins := ip.Times, ip.Twins
 	if a.Window != nil {
 		width := in.Schema().Len()
+		twins = append(slices.Clone(twins), windowTwins(a.Window, width)...)
 		times = append(slices.Clone(times), windowTimes(a.Window, ip, width)...)
 		a.WindowStart, a.WindowEnd = slices.Index(a.GroupBy, width), slices.Index(a.GroupBy, width+1)
 	}
 	a.InputAppendOnly = ip.AppendOnly
 	a.Prop.Key = positions(len(n.GroupBy))
+	for _, t := range twins {
+		i, j := slices.Index(a.GroupBy, t[0]), slices.Index(a.GroupBy, t[1])
+		if i >= 0 && j >= 0 {
+			a.Prop.Twins = append(a.Prop.Twins, [2]int{i, j})
+		}
+	}
 	a.Prop.Bounded = ip.Bounded
 	if lw.batch {
 		a.Prop.AppendOnly = true
@@ -44,6 +47,26 @@ func (lw *lowerer) aggregate(n *logical.Aggregate) (physical.Node, error) {
 	}
 	lw.aggregateState(n, a)
 	return a, nil
+}
+
+// aggInput lowers an aggregation's input. It absorbs a window below it unless the
+// watermark is one of another time than the window's: then windows must not be
+// closed by it.
+func (lw *lowerer) aggInput(n *logical.Aggregate, a *physical.HashAgg) (physical.Node, error) {
+	w, ok := absorbWindow(n)
+	if !ok {
+		return lw.node(n.Input())
+	}
+	in, err := lw.node(w.input)
+	if err != nil {
+		return nil, err
+	}
+	ip := in.Props()
+	if t, ok := ip.Time(w.spec.TimeCol); lw.batch || len(ip.Times) == 0 || ok && t.Lag <= 1 {
+		a.GroupBy, a.Aggs, a.Window = w.groupBy, w.aggs, w.spec
+		return in, nil
+	}
+	return lw.node(n.Input())
 }
 
 func positions(n int) []int {
@@ -102,7 +125,7 @@ func (lw *lowerer) checkAggregate(n *logical.Aggregate, a *physical.HashAgg) err
 		return sqlerr.Unsupported("an aggregate without GROUP BY never becomes final and cannot run in output mode append").At(n.Pos).
 			WithHint("Group by a window, or use output_mode = 'update'.")
 	case lw.mode == physical.Append && a.Window != nil:
-		return sqlerr.Unsupported("%s by a window without a watermark never becomes final and cannot run in output mode append", what).At(n.Pos).
+		return sqlerr.Unsupported("%s of windows without a watermark never becomes final and cannot run in output mode append", what).At(n.Pos).
 			WithHint("Declare WATERMARK FOR the time column, or use output_mode = 'update'.")
 	case lw.mode == physical.Append:
 		return sqlerr.Unsupported("%s without an event-time window or column never becomes final and cannot run in output mode append", what).At(n.Pos).

@@ -117,7 +117,7 @@ func reorder(n physical.Node, cols []int, s *plan.Schema) physical.Node {
 		at[c] = i
 	}
 	ip := n.Props()
-	p.Prop.AppendOnly, p.Prop.Bounded, p.Prop.Key = ip.AppendOnly, ip.Bounded, movedKey(ip.Key, at)
+	p.Prop.AppendOnly, p.Prop.Bounded = ip.AppendOnly, ip.Bounded
 	for _, t := range ip.Times {
 		if i, ok := at[t.Col]; ok {
 			p.Prop.Times = append(p.Prop.Times, physical.TimeColumn{Col: i, Lag: t.Lag})
@@ -126,6 +126,7 @@ func reorder(n physical.Node, cols []int, s *plan.Schema) physical.Node {
 	if i, ok := at[ip.EventTime]; ok {
 		p.Prop.EventTime = i
 	}
+	p.Prop.Key, p.Prop.Twins = movedKey(ip, at)
 	return p
 }
 
@@ -143,7 +144,7 @@ func broadcast(n physical.Node) physical.Node {
 	j.Broadcast, j.StaticRight = true, true
 	stream, static := j.Input[0], j.Input[1]
 	sp := stream.Props()
-	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, AppendOnly: true,
+	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, Twins: sp.Twins, AppendOnly: true,
 		State: "rows of the static side", Bound: "rows of " + relations(static)}
 	one := j.Kind == plan.SemiJoin || j.Kind == plan.AntiJoin || uniqueBy(static.Props().Key, j.RightKeys)
 	if one {

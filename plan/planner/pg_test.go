@@ -107,7 +107,11 @@ func askPostgres(t *testing.T, url string, lines []string) []string {
 		default:
 			var cols []string
 			for _, f := range s.Fields {
-				cols = append(cols, fmt.Sprintf("%s %d/%d", f.Name, f.DataTypeOID, f.TypeModifier))
+				oid := f.DataTypeOID
+				if oid >= 16384 { // the row type of a table
+					oid = types.StructOf().OID()
+				}
+				cols = append(cols, fmt.Sprintf("%s %d/%d", f.Name, oid, f.TypeModifier))
 			}
 			out[i] = fmt.Sprintf("(%s) params %v", strings.Join(cols, ", "), s.ParamOIDs)
 		}
@@ -164,12 +168,11 @@ var differences = map[string]string{
 	"SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM users":                           "the place of the frame",
 	"SELECT sum(id) OVER (ORDER BY name RANGE 1 PRECEDING) FROM users":                                                "the place of the frame",
 	"SELECT sum(id) OVER (ORDER BY id, name RANGE 1 PRECEDING) FROM users":                                            "the place of the frame",
-	"SELECT u FROM users u":              "a row has the type record: tables have no row types",
-	"SELECT coalesce($1, 5), $2 IS NULL": "a parameter that nothing types is text",
-	"SELECT $2":                          "a parameter that nothing types is text",
-	"INSERT INTO users (id, name) VALUES (1, 'a') ON CONFLICT (name) DO NOTHING":        "found when the statement is prepared, not when it runs",
-	"INSERT INTO users (id, name) VALUES (1, 'a') ON CONFLICT DO UPDATE SET name = 'x'": "the place of DO",
-	"SELECT pos / 2, pos + id, price * 2, weight + price, pos * 1.5 FROM items, users":  "real with integer gives real",
+	"SELECT coalesce($1, 5), $2 IS NULL":                                                                              "a parameter that nothing types is text",
+	"SELECT $2":                                                                                                       "a parameter that nothing types is text",
+	"INSERT INTO users (id, name) VALUES (1, 'a') ON CONFLICT (name) DO NOTHING":                                      "found when the statement is prepared, not when it runs",
+	"INSERT INTO users (id, name) VALUES (1, 'a') ON CONFLICT DO UPDATE SET name = 'x'":                               "the place of DO",
+	"SELECT pos / 2, pos + id, price * 2, weight + price, pos * 1.5 FROM items, users":                                "real with integer gives real",
 }
 
 // agreed tells whether a difference is one that is wanted: a place where

@@ -153,11 +153,11 @@ func (c *testCatalog) addTable(d *sql.TableDef, kind catalog.Kind, appendOnly bo
 	return nil
 }
 
-// TestPlans runs testdata/*.txt: «define» fills the catalog; «select»,
+// TestPlans runs testdata/plans: «define» fills the catalog; «select»,
 // «continuous» (with mode=…, target=view|sink|none), «dml» and «params» print the
 // plan or the error.
 func TestPlans(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/plans", func(t *testing.T, path string) {
 		c := newTestCatalog(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return runCommand(t, c, d)

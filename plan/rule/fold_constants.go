@@ -2,6 +2,7 @@ package rule
 
 import (
 	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/logical"
 )
 
@@ -9,7 +10,7 @@ import (
 // that are always true.
 func FoldConstants(n logical.Node) logical.Node {
 	return logical.Transform(n, func(n logical.Node) logical.Node {
-		n = logical.MapExprs(n, func(e expr.Expr) expr.Expr { return expr.Fold(nil, e) })
+		n = logical.MapExprs(n, func(e expr.Expr) expr.Expr { return expr.Fold(nil, plan.Simplify(e)) })
 		if f, ok := n.(*logical.Filter); ok && isTrue(f.Pred) {
 			return f.Input()
 		}

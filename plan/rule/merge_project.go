@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/logical"
@@ -16,7 +18,7 @@ func MergeProjects(n logical.Node) logical.Node {
 		if in, ok := p.Input().(*logical.Project); ok && mergeable(p, in) {
 			list := make([]expr.Expr, len(p.List))
 			for i, e := range p.List {
-				list[i] = expr.Substitute(e, func(k int) expr.Expr { return in.List[k] })
+				list[i] = plan.Simplify(expr.Substitute(e, func(k int) expr.Expr { return in.List[k] }))
 			}
 			p = logical.NewProject(in.Input(), list, p.Schema().Names())
 		}
@@ -55,6 +57,9 @@ func simple(e expr.Expr) bool {
 	}
 	if _, ok := expr.AsConst(e); ok {
 		return true
+	}
+	if parts, ok := expr.RowFields(e); ok { // its fields are taken out again
+		return !slices.ContainsFunc(parts, func(p expr.Expr) bool { return !simple(p) })
 	}
 	_, _, outer := expr.AsOuter(e)
 	_, param := expr.AsParam(e)

@@ -97,7 +97,7 @@ func pushThrough(n logical.Node, conds []expr.Expr, pass func(int) bool) logical
 func pushProject(n *logical.Project, conds []expr.Expr) logical.Node {
 	below, rest := split(conds, func(c int) bool { return expr.VolatilityOf(n.List[c]) != expr.Volatile })
 	for i, c := range below {
-		below[i] = expr.Substitute(c, func(k int) expr.Expr { return n.List[k] })
+		below[i] = plan.Simplify(expr.Substitute(c, func(k int) expr.Expr { return n.List[k] }))
 	}
 	return filter(n.WithChildren([]logical.Node{push(n.Input(), below)}), rest)
 }

@@ -12,7 +12,9 @@ type Rule struct {
 var Rules = []Rule{
 	{"fold constants", FoldConstants},
 	{"subqueries to joins", SubqueryJoins},
+	{"functions of a row", LateralFunctions},
 	{"push filters", PushFilters},
+	{"order joins", OrderJoins},
 	{"merge projections", MergeProjects},
 	{"push filters", PushFilters}, // what a merged projection let through
 	{"prune columns", PruneColumns},
