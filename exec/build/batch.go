@@ -1,11 +1,178 @@
 package build
 
 import (
+	"maps"
+
 	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/exec/operator"
+	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/expr/aggregate"
+	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/sql/types"
 )
 
-type workTable struct{}
+// workTable holds the rows between two runs of a recursive query.
+type workTable = operator.WorkRows
 
 // batchNode builds the nodes that only finite reads have.
-func (b *builder) batchNode(physical.Node) (*exec.Tree, bool, error) { return nil, false, nil }
+func (b *builder) batchNode(n physical.Node) (*exec.Tree, bool, error) {
+	t, err := b.batchLeaf(n)
+	if t != nil || err != nil {
+		return t, true, err
+	}
+	var op exec.Operator
+	switch n := n.(type) {
+	case *physical.ProjectSet:
+		op = &operator.ProjectSet{Calls: setFuncs(n.Calls)}
+	case *physical.DistinctOn:
+		op = &operator.DistinctSorted{Keys: n.Keys}
+	case *physical.Expand:
+		op = &operator.Expand{Cols: n.Cols, Sets: n.Sets}
+	case *physical.SetOp:
+		op = &operator.SetOp{Except: n.Except, All: n.All, Shapes: shapes(n.Schema())}
+	case *physical.TopN:
+		op = &operator.TopN{Keys: batchKeys(n.Schema(), n.Keys), Limit: n.Limit, Offset: n.Offset,
+			WithTies: n.WithTies, Shapes: shapes(n.Schema())}
+	case *physical.OverWindow:
+		op = overWindow(n)
+	case *physical.Apply:
+		t, err := b.apply(n)
+		return t, true, err
+	default:
+		return nil, false, nil
+	}
+	t, err = b.over(n, op)
+	return t, true, err
+}
+
+// batchLeaf builds the leaves that only finite reads have; nil for other nodes.
+func (b *builder) batchLeaf(n physical.Node) (*exec.Tree, error) {
+	var l exec.Leaf
+	switch n := n.(type) {
+	case *physical.Values:
+		l = &operator.Values{Rows: n.Rows, Shapes: shapes(n.Schema())}
+	case *physical.TableFunc:
+		l = &operator.TableFunc{Calls: setFuncs(n.Calls), Ordinality: n.WithOrdinality}
+	case *physical.WorkTable:
+		l = &operator.WorkTable{Rows: b.work[n.Table]}
+	case *physical.RecursiveCTE:
+		var err error
+		if l, err = b.recursive(n); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, nil
+	}
+	return &exec.Tree{Leaf: l, RT: b.runtime(n)}, nil
+}
+
+func setFuncs(fs []plan.SetFunc) []operator.SetFunc {
+	out := make([]operator.SetFunc, len(fs))
+	for i, f := range fs {
+		out[i] = operator.SetFunc{Name: f.Name, Args: f.Args, Types: f.Types}
+	}
+	return out
+}
+
+// batchKeys are sort keys that also order the types whose key code does not.
+func batchKeys(s *plan.Schema, keys []plan.SortKey) []operator.SortKey {
+	out := sortKeys(keys)
+	for i, k := range keys {
+		if t := s.Fields[k.Col].Type; !keyOrders(t) {
+			out[i].Compare = expr.Comparator(t)
+		}
+	}
+	return out
+}
+
+// keyOrders tells whether the key code of a type orders its values.
+func keyOrders(t types.Type) bool {
+	switch t.ID {
+	case types.JSONB, types.Bpchar:
+		return false
+	case types.Array:
+		return keyOrders(*t.Elem)
+	case types.Struct:
+		for _, f := range t.Fields {
+			if !keyOrders(f.Type) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// again returns a function that builds a node over and over, the first time with
+// what is built now, so that what cannot be built is known before the read begins.
+func (b *builder) again(n physical.Node) (func() (*exec.Tree, error), error) {
+	c := *b
+	first, err := c.tree(n)
+	if err != nil {
+		return nil, err
+	}
+	b.stats = c.stats
+	return func() (*exec.Tree, error) {
+		if t := first; t != nil {
+			first = nil
+			return t, nil
+		}
+		return c.tree(n)
+	}, nil
+}
+
+func (b *builder) apply(n *physical.Apply) (*exec.Tree, error) {
+	left, err := b.tree(n.Input[0])
+	if err != nil {
+		return nil, err
+	}
+	rt := b.runtime(n)
+	sub, err := b.again(n.Input[1])
+	if err != nil {
+		return nil, err
+	}
+	op := &operator.Apply{Kind: operator.ApplyKind(n.Kind), Test: n.Test, Correlated: n.Correlated, Make: sub,
+		Sub: shapes(n.Input[1].Schema())}
+	return &exec.Tree{Op: op, RT: rt, Children: []*exec.Tree{left}}, nil
+}
+
+// recursive builds a recursive query. What its steps read is theirs alone: the
+// same query built again has rows of its own.
+func (b *builder) recursive(n *physical.RecursiveCTE) (exec.Leaf, error) {
+	first, err := b.tree(n.Input[0])
+	if err != nil {
+		return nil, err
+	}
+	c := *b
+	c.work = maps.Clone(b.work)
+	rows := &workTable{}
+	c.work[n.Table] = rows
+	step, err := c.again(n.Input[1])
+	if err != nil {
+		return nil, err
+	}
+	b.stats = c.stats
+	return &operator.Recursive{All: n.All, First: first, Step: step, Rows: rows, Shapes: shapes(n.Schema())}, nil
+}
+
+func overWindow(n *physical.OverWindow) *operator.OverWindow {
+	in := n.Input[0].Schema()
+	o := &operator.OverWindow{OrderBy: batchKeys(in, n.OrderBy)}
+	by := make([]plan.SortKey, len(n.PartitionBy))
+	for i, c := range n.PartitionBy {
+		by[i].Col = c
+	}
+	o.PartitionBy = batchKeys(in, by)
+	for _, k := range n.OrderBy {
+		o.OrderTypes = append(o.OrderTypes, in.Fields[k.Col].Type)
+	}
+	for _, c := range n.Calls {
+		f := c.Frame
+		o.Calls = append(o.Calls, operator.WindowCall{
+			Call:      aggregate.Call{Name: c.Name, Args: c.ArgTypes, Result: c.Type},
+			Aggregate: c.Aggregate, Cols: c.Args, Filter: c.FilterCol, IgnoreNulls: c.IgnoreNulls,
+			Frame: operator.Frame{Unit: f.Unit, Start: f.Start, End: f.End, StartOffset: f.StartOffset,
+				EndOffset: f.EndOffset, Exclude: f.Exclude}})
+	}
+	return o
+}

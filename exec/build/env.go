@@ -45,6 +45,8 @@ type builder struct {
 	ctx   context.Context
 	query uint32
 	stats []*exec.OpStats
+	// shared are the stats of a finite read by node.
+	shared map[physical.NodeID]*exec.OpStats
 	// finite: a Tree is built.
 	finite bool
 	// complete: the result is kept whole, nothing is late and nothing is closed.
@@ -56,16 +58,28 @@ type builder struct {
 func (b *builder) runtime(n physical.Node) *exec.Runtime {
 	ev := b.Eval
 	rt := &exec.Runtime{Ctx: b.ctx, Clock: b.Clock, Parts: 1, Eval: &ev, Fail: b.Fail,
-		Table: state.TableID{Query: b.query, Operator: uint16(n.ID())},
-		Stats: &exec.OpStats{Name: n.Describe().Op, ID: int(n.ID())}}
+		Table: state.TableID{Query: b.query, Operator: uint16(n.ID())}, Stats: b.counters(n)}
 	if !b.finite {
 		rt.Store = b.Store
 	}
 	if rt.Fail == nil {
 		rt.Fail = firstError
 	}
-	b.stats = append(b.stats, rt.Stats)
 	return rt
+}
+
+// counters are the figures of a node's operator. In a finite read, where a
+// subquery is built again and again, they are one node's in all.
+func (b *builder) counters(n physical.Node) *exec.OpStats {
+	if s := b.shared[n.ID()]; s != nil {
+		return s
+	}
+	s := &exec.OpStats{Name: n.Describe().Op, ID: int(n.ID())}
+	if b.finite {
+		b.shared[n.ID()] = s
+	}
+	b.stats = append(b.stats, s)
+	return s
 }
 
 // firstError ends a finite read.

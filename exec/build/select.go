@@ -29,7 +29,8 @@ type Rows struct {
 func Select(ctx context.Context, root physical.Node, env *Env) (*Rows, error) {
 	r := &Rows{out: make(chan *arrowbatch.Batch), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	b := &builder{Env: env, ctx: r.ctx, finite: true, work: map[int]*workTable{}}
+	b := &builder{Env: env, ctx: r.ctx, finite: true, work: map[int]*workTable{},
+		shared: map[physical.NodeID]*exec.OpStats{}}
 	var snap *state.Snapshot
 	if env.Reader == nil && env.Store != nil {
 		// One snapshot for all relations of the statement.
@@ -116,7 +117,7 @@ func (b *builder) tree(n physical.Node) (*exec.Tree, error) {
 	case *physical.Result:
 		return b.tree(n.Input[0])
 	case *physical.Sort:
-		return b.over(n, &operator.Sort{Keys: sortKeys(n.Keys), Shapes: shapes(n.Schema())})
+		return b.over(n, &operator.Sort{Keys: batchKeys(n.Schema(), n.Keys), Shapes: shapes(n.Schema())})
 	case *physical.Limit:
 		l := &operator.Limit{Limit: n.Limit, Offset: n.Offset}
 		if n.WithTies {
