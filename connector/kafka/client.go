@@ -32,7 +32,8 @@ type client struct {
 	topic string
 	addr  net.Addr
 	tr    *kafkago.Transport
-	ids   atomic.Int32 // correlation numbers
+	stop  context.CancelFunc // ends the transport's goroutines
+	ids   atomic.Int32       // correlation numbers
 
 	mu     sync.Mutex
 	id     [idBytes]byte // of the topic, once known
@@ -42,7 +43,12 @@ type client struct {
 
 func newClient(c *connection, topic string) *client {
 	cl := &client{topic: topic, addr: kafkago.TCP(c.brokers...), conns: map[net.Conn]struct{}{}}
+	// A request that comes after close would otherwise start goroutines that nobody
+	// ends.
+	ctx, stop := context.WithCancel(context.Background())
+	cl.stop = stop
 	cl.tr = &kafkago.Transport{
+		Context:     ctx,
 		ClientID:    clientID,
 		Dial:        cl.dial,
 		DialTimeout: dialTimeout,
@@ -89,6 +95,7 @@ func (c *trackedConn) Close() error {
 
 // close ends every connection and every request in flight.
 func (cl *client) close() {
+	cl.stop()
 	cl.tr.CloseIdleConnections()
 	cl.mu.Lock()
 	cl.closed = true

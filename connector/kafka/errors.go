@@ -187,6 +187,9 @@ func (s *status) persist(ctx context.Context, part any, doing string, fn func() 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if d, ok := ctx.Deadline(); ok && !(clock.System{}).Now().Before(d) {
+			return context.DeadlineExceeded // the connection's timer was the first
+		}
 		err = explain(err, doing)
 		if !retriable(err) {
 			return err
