@@ -120,16 +120,17 @@ func (b *Binder) Insert(s *sql.Insert) (*Change, error) {
 		return nil, err
 	}
 	c := &Change{Kind: Insert, Table: o}
-	list, err := b.newRow(o, src, func(i int) (expr.Expr, error) {
+	in := logical.Identity(src.Schema())
+	row, list, err := b.newRow(o, src, func(i int) (expr.Expr, error) {
 		if k, ok := given[i]; ok {
-			return logical.Identity(src.Schema())[k], nil
+			return in[k], nil
 		}
 		return b.defaultOf(o.Columns[i], o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.Source = logical.NewProject(src, list, columnNames(o))
+	c.Source = logical.NewProject(row, list, columnNames(o))
 	alias := o.Name.Name
 	if s.Alias.Given() {
 		alias = s.Alias.Text
@@ -273,29 +274,42 @@ func (b *Binder) insertValues(v *sql.Values, o *catalog.Object, cols []int, s *s
 }
 
 // newRow makes a whole row of the table over src: value gives the columns that
-// are not generated, the others are computed from these.
-func (b *Binder) newRow(o *catalog.Object, src logical.Node, value func(i int) (expr.Expr, error)) ([]expr.Expr, error) {
+// are not generated, the others are computed from these. The row's expressions
+// are over the plan that is returned, which has src's columns first: volatile
+// values that a generated column reads are computed once, below.
+func (b *Binder) newRow(o *catalog.Object, src logical.Node, value func(i int) (expr.Expr, error)) (logical.Node, []expr.Expr, error) {
 	list := make([]expr.Expr, len(o.Columns))
 	var base []expr.Expr
 	var names []string
+	volatile := false
 	for i, c := range o.Columns {
 		if c.Generated != "" {
 			continue
 		}
 		e, err := value(i)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list[i] = e
 		base, names = append(base, e), append(names, c.Name)
+		volatile = volatile || expr.VolatilityOf(e) == expr.Volatile
 	}
 	if len(base) == len(list) {
-		return list, nil
+		return src, list, nil
+	}
+	width := src.Schema().Len()
+	if volatile {
+		all := append(logical.Identity(src.Schema()), base...)
+		src = logical.NewProject(src, all, append(src.Schema().Names(), names...))
+		base = logical.Identity(src.Schema())[width:]
 	}
 	// A generated expression is bound over the other columns and these are put in.
 	p := logical.NewProject(src, base, names)
+	next := 0
 	for i, c := range o.Columns {
 		if c.Generated == "" {
+			list[i] = base[next]
+			next++
 			continue
 		}
 		e, err := b.ColumnExpr(c.Generated, p, o.Name.Name, "generation expression")
@@ -303,11 +317,11 @@ func (b *Binder) newRow(o *catalog.Object, src logical.Node, value func(i int) (
 			e, err = expr.CoerceAssign(e, c.Name, c.Type)
 		}
 		if err != nil {
-			return nil, where(err, "generated column %s of %s", c.Name, o)
+			return nil, nil, where(err, "generated column %s of %s", c.Name, o)
 		}
 		list[i] = expr.Substitute(e, func(k int) expr.Expr { return base[k] })
 	}
-	return list, nil
+	return src, list, nil
 }
 
 // returning binds RETURNING over the row that is left and extra columns.

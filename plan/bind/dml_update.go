@@ -50,14 +50,20 @@ func (b *Binder) conflict(c *sql.OnConflict, o *catalog.Object, alias string) (*
 		return nil, err
 	}
 	base := logical.Identity(old.Schema())
-	out.Set, err = b.newRow(o, l.node, func(i int) (expr.Expr, error) {
+	src, row, err := b.newRow(o, l.node, func(i int) (expr.Expr, error) {
 		if e := set[i]; e != nil {
 			return e, nil
 		}
 		return base[i], nil
 	})
-	if err != nil || c.Where == nil {
-		return out, err
+	if err != nil {
+		return nil, err
+	}
+	if src != l.node {
+		return nil, sqlerr.Unsupported("ON CONFLICT DO UPDATE with a volatile value that a generated column reads is not supported").At(c.Pos)
+	}
+	if out.Set = row; c.Where == nil {
+		return out, nil
 	}
 	if out.Where, err = l.scalar(c.Where, "ON CONFLICT WHERE"); err == nil {
 		out.Where, err = expr.NeedBool("WHERE", out.Where)
@@ -247,7 +253,7 @@ func (b *Binder) Update(s *sql.Update) (*Change, error) {
 	}
 	in := logical.Identity(l.node.Schema())
 	n := len(o.Columns)
-	row, err := b.newRow(o, l.node, func(i int) (expr.Expr, error) {
+	src, row, err := b.newRow(o, l.node, func(i int) (expr.Expr, error) {
 		if e := set[i]; e != nil {
 			return e, nil
 		}
@@ -258,7 +264,7 @@ func (b *Binder) Update(s *sql.Update) (*Change, error) {
 	}
 	list := append(append(slices.Clone(in[:n]), row...), in[n:width]...)
 	names := append(append(columnNames(o), columnNames(o)...), l.node.Schema().Names()[n:width]...)
-	c := &Change{Kind: Update, Table: o, Source: logical.NewProject(l.node, list, names)}
+	c := &Change{Kind: Update, Table: o, Source: logical.NewProject(src, list, names)}
 	return c, b.returning(c, s.Returning, alias, extra, ctes)
 }
 

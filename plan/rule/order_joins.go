@@ -121,7 +121,7 @@ func (c *chain) order() []int {
 // stays.
 func (c *chain) build(j *logical.Join) logical.Node {
 	order := c.order()
-	if slices.IsSorted(order) {
+	if slices.IsSorted(order) && leftDeep(j) {
 		return rebuild(j, &c.leaves)
 	}
 	at := make([]int, c.width) // old column → new
@@ -146,6 +146,16 @@ func (c *chain) build(j *logical.Join) logical.Node {
 		list[old] = all[now]
 	}
 	return logical.NewProject(n, list, j.Schema().Names())
+}
+
+// leftDeep tells whether no right input of a chain is a chain itself.
+func leftDeep(n logical.Node) bool {
+	j, ok := n.(*logical.Join)
+	if !ok || !inner(j) {
+		return true
+	}
+	r, ok := j.Children()[1].(*logical.Join)
+	return !(ok && inner(r)) && leftDeep(j.Children()[0])
 }
 
 // rebuild puts new leaves into a tree of joins.

@@ -166,6 +166,8 @@ func pruneOrder(n logical.Node, need columns) (logical.Node, moved) {
 		return logical.NewDistinctOn(in, moveAll(n.Keys, m), plan.RemapKeys(n.OrderBy, m.at), n.Pos), m
 	case *logical.OverWindow:
 		return pruneOver(n, need)
+	case *logical.Expand:
+		return pruneExpand(n, need)
 	case *logical.ProjectSet:
 		width := n.Input().Schema().Len()
 		below := slices.Clone(need[:width])
@@ -174,7 +176,7 @@ func pruneOrder(n logical.Node, need columns) (logical.Node, moved) {
 		out := logical.MapExprs(n.WithChildren([]logical.Node{in}), m.expr)
 		return out, extended(m, in.Schema().Len(), len(n.Calls))
 	}
-	// SetOp, Expand, Recursive and what else compares or repeats whole rows.
+	// SetOp, Recursive and what else compares or repeats whole rows.
 	in := n.Children()
 	if len(in) == 0 {
 		return n, same(len(need))
@@ -307,6 +309,17 @@ func pruneOver(n *logical.OverWindow, need columns) (logical.Node, moved) {
 		}
 	}
 	return logical.NewOverWindow(in, moveAll(n.PartitionBy, im), plan.RemapKeys(n.OrderBy, im.at), calls, n.Pos), m
+}
+
+func pruneExpand(n *logical.Expand, need columns) (logical.Node, moved) {
+	below := slices.Clone(need[:n.Input().Schema().Len()])
+	below.add(n.Cols...)
+	in, m := prune(n.Input(), below)
+	sets := make([][]int, len(n.Sets))
+	for i, s := range n.Sets {
+		sets[i] = moveAll(s, m)
+	}
+	return logical.NewExpand(in, moveAll(n.Cols, m), sets), extended(m, in.Schema().Len(), 1)
 }
 
 func pruneJoin(n *logical.Join, need columns) (logical.Node, moved) {

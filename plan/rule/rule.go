@@ -19,6 +19,7 @@ var Rules = []Rule{
 	{"push filters", PushFilters}, // what a merged projection let through
 	{"prune columns", PruneColumns},
 	{"merge projections", MergeProjects},
+	{"fold constants", FoldConstants},
 }
 
 // Optimize runs the rules.
