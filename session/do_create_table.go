@@ -351,6 +351,7 @@ func (s *Session) createTable(ctx context.Context, in *input, t *sql.CreateTable
 		return "", err
 	}
 	if fed {
+		s.defaultParallelism(o)
 		if err := s.checkSource(o); err != nil {
 			return "", err
 		}

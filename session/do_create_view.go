@@ -189,6 +189,7 @@ func (s *Session) plan(text, query string, d *Definition) (*catalog.Object, *Con
 		return nil, nil, err
 	}
 	o.Query = query
+	s.defaultParallelism(o)
 	plan, err := s.srv.Planner.Continuous(s.definitionInput(text), d)
 	if err != nil {
 		return nil, nil, err
@@ -196,6 +197,14 @@ func (s *Session) plan(text, query string, d *Definition) (*catalog.Object, *Con
 	o.Columns, o.Key, o.AppendOnly = plan.Columns, plan.Key, plan.AppendOnly
 	o.DependsOn, err = userReads(s.snapshot(), plan.Reads)
 	return o, plan, err
+}
+
+// defaultParallelism gives an object the session's setting where it has none.
+func (s *Session) defaultParallelism(o *catalog.Object) {
+	n := s.vars.get("parallelism")
+	if _, given := o.Options["parallelism"]; !given && n != "0" {
+		o.Options["parallelism"] = n
+	}
 }
 
 // emitOption turns EMIT into the output mode that it stands for.

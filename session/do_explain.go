@@ -165,18 +165,17 @@ func noAnalyze(explain func(ExplainOptions) ([]string, error)) explainFunc {
 	}
 }
 
-// waitQueries tell why a query does not move: its state, then what each input
-// has still to read.
+// waitState tells why a query does not move: its state, how far its sources were
+// read, and the watermarks that windows wait for.
 const waitState = `SELECT 'state: ' || q.state || coalesce(' (' || q.error || ')', '')
-		|| coalesce(', trigger ' || q.trigger, '') || coalesce(', epoch ' || q.epoch::text, '') AS "QUERY WAIT"
+		|| coalesce(', trigger ' || q.trigger, '') || coalesce(', epoch ' || q.epoch::text, '')
+		|| coalesce(', watermark ' || q.watermark::text, ', no watermark') AS "QUERY WAIT"
 	FROM streamsql.queries q WHERE q.id = $id
 	UNION ALL
-	SELECT 'split ' || s.source || '/' || s.split || ': ' || CASE WHEN s.error IS NOT NULL THEN s.error
-		WHEN s.lag > 0 THEN s.lag::text || ' rows behind' WHEN s.idle THEN 'idle' ELSE 'nothing to read' END
-		|| coalesce(', watermark ' || s.watermark::text, ', no watermark yet')
+	SELECT 'read: source ' || s.source || ', split ' || s.split || ', up to offset ' || s."offset"
 	FROM streamsql.splits s WHERE s.query_id = $id
 	UNION ALL
-	SELECT 'input ' || w.input || ': ' || coalesce('watermark ' || w.watermark::text, 'no watermark yet: nothing closes')
+	SELECT 'watermark: operator ' || w.operator || coalesce(', split ' || w.split, '') || ', ' || w.watermark::text
 	FROM streamsql.watermarks w WHERE w.query_id = $id`
 
 func (s *Session) prepareExplainWait(t *sql.ExplainWait) (*statement, error) {

@@ -16,7 +16,7 @@ import (
 // planInput is what a statement is planned with now.
 func (s *Session) planInput(text string, params []types.Type) *PlanInput {
 	return &PlanInput{Catalog: s.snapshot(), Params: params, Env: s.Env(), Text: text,
-		RequireBounded: s.vars.on("require_bounded_state"), Parallelism: int(number(s.vars.get("parallelism"), 0))}
+		RequireBounded: s.vars.on("require_bounded_state")}
 }
 
 func (s *Session) prepareSelect(in *input, t *sql.QueryStmt) (*statement, error) {

@@ -63,7 +63,7 @@ var showQueries = map[string]string{
 		FROM streamsql.flows s LEFT JOIN streamsql.queries q ON q.id = s.id $filter ORDER BY s.name`,
 	"queries": `SELECT s.name, s.kind, s.state, s.trigger, s.pool, s.epoch, s.rows_in, s.rows_out, s.watermark, s.error
 		FROM streamsql.queries s $filter ORDER BY s.name`,
-	"pools":     `SELECT s.name, s.weight, s.min_share, s.queries FROM streamsql.pools s $filter ORDER BY s.name`,
+	"pools":     `SELECT s.name, s.queries, s.running FROM streamsql.pools s $filter ORDER BY s.name`,
 	"objects":   `SELECT s.name, s.kind FROM streamsql.objects s $filter ORDER BY s.name`,
 	"schemas":   `SELECT s.nspname AS name FROM pg_catalog.pg_namespace s $filter ORDER BY s.nspname`,
 	"databases": `SELECT s.datname AS name FROM pg_catalog.pg_database s $filter ORDER BY s.datname`,

@@ -18,9 +18,8 @@ type PlanInput struct {
 	// Params are the declared types of $1, $2, …; Unknown: to be inferred.
 	Params []types.Type
 	Env    *types.Env
-	// RequireBounded and Parallelism are the settings of those names.
+	// RequireBounded is the setting require_bounded_state.
 	RequireBounded bool
-	Parallelism    int
 	// Text is the statement's, which positions refer to.
 	Text string
 }

@@ -23,8 +23,6 @@ type queryOption struct {
 var (
 	queryKinds  = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow, catalog.KindTable}
 	outputKinds = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow}
-	sinkKinds   = []catalog.Kind{catalog.KindSink, catalog.KindFlow}
-	sourceKinds = []catalog.Kind{catalog.KindSource, catalog.KindTable}
 )
 
 // queryOptions are the engine's options by name.
@@ -32,11 +30,9 @@ var queryOptions = map[string]queryOption{
 	"output_mode":         {outputKinds, false, oneOf("append", "update", "complete", "changelog")},
 	"trigger":             {queryKinds, true, checkTrigger},
 	"checkpoint_interval": {queryKinds, true, checkDuration},
+	"idle_timeout":        {queryKinds, true, checkDuration},
 	"pool":                {queryKinds, true, checkName},
 	"parallelism":         {queryKinds, false, checkCount},
-	"watermark_policy":    {outputKinds, false, oneOf("min", "max")},
-	"on_row_error":        {sinkKinds, true, oneOf("fail", "skip")},
-	"idle_timeout":        {sourceKinds, true, checkDuration},
 }
 
 func oneOf(words ...string) func(string) (string, string) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,7 +96,10 @@ func (s *Session) refresh() {
 	parts, _ := splitList(s.vars.get("search_path"))
 	for _, p := range parts {
 		if p == "$user" {
-			p = s.user
+			// A user of a system schema's name does not live in it.
+			if p = s.user; p != catalog.SchemaPublic && slices.Contains(catalog.Schemas(), p) {
+				continue
+			}
 		}
 		s.path = append(s.path, p)
 	}

@@ -63,7 +63,7 @@ var ownSettings = []setting{
 	{name: "require_bounded_state", boot: "off", vartype: "bool", category: ownCategory,
 		desc: "Refuses continuous queries over streams whose state nothing bounds."},
 	{name: "parallelism", boot: "0", vartype: "integer", max: 256, category: ownCategory,
-		desc: "Number of parallel tasks of new continuous queries; 0 takes the number of processors."},
+		desc: "Number of parallel tasks of new continuous queries that do not say it; 0 takes the engine's."},
 	{name: "is_superuser", boot: "on", vartype: "bool", context: "internal", category: "Preset Options",
 		desc: "Shows whether the current user is a superuser."},
 	{name: "session_authorization", vartype: "string", category: "Preset Options",

@@ -1,0 +1,231 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/state"
+	"github.com/streamsql/streamsql/stream"
+)
+
+// NewSystemProvider returns what fills those relations of schema streamsql that
+// tell about running queries.
+func NewSystemProvider(m *stream.Manager, store *state.Store) catalog.SystemProvider {
+	p := &systemProvider{m, store}
+	fill := map[string]func(*catalog.Rows) error{"queries": p.queries, "progress": p.progress,
+		"operators": p.operators, "state": p.state, "pools": p.pools, "splits": p.splits,
+		"watermarks": p.watermarks, "checkpoints": p.checkpoints, "bad_rows": p.badRows,
+		"failed_rows": p.failedRows}
+	return func(name string, cols []catalog.Column) (*arrowbatch.Batch, error) {
+		rows := catalog.NewRows(cols)
+		if fn := fill[name]; fn != nil {
+			if err := fn(rows); err != nil {
+				return nil, err
+			}
+		}
+		return rows.Batch(), nil
+	}
+}
+
+type systemProvider struct {
+	m     *stream.Manager
+	store *state.Store
+}
+
+// known returns t for a column of times, NULL for none.
+func known(t arrowbatch.EventTime) any {
+	if t == arrowbatch.NoTime || t == arrowbatch.MaxTime {
+		return nil
+	}
+	return t
+}
+
+// totals adds up the figures of a query's operators.
+func totals(s *stream.Status) (out, late, failed, bytes int64) {
+	for _, op := range s.Operators {
+		if op.ID == 1 { // the end of the plan: what comes in there is the result
+			out += op.RowsIn
+		}
+		late, failed, bytes = late+op.Late, failed+op.Failed, bytes+op.Bytes
+	}
+	return out, late, failed, bytes
+}
+
+func (p *systemProvider) queries(r *catalog.Rows) error {
+	for _, s := range p.m.Status() {
+		out, late, failed, bytes := totals(&s)
+		v := catalog.Vals{"id": int64(s.ID), "schema": s.Schema, "name": s.Name, "kind": s.Kind,
+			"state": s.State.String(), "trigger": s.Trigger, "output_mode": s.OutputMode, "epoch": s.Epoch,
+			"watermark": known(s.Watermark), "restarts": s.Restarts, "rows_in": s.RowsIn, "rows_out": out,
+			"late_rows": late, "failed_rows": failed, "state_bytes": bytes}
+		if s.Pool != "" {
+			v["pool"] = s.Pool
+		}
+		if !s.Started.IsZero() {
+			v["started_at"] = s.Started.UnixMicro()
+		}
+		if s.Err != nil {
+			v["error_code"], v["error"] = string(s.Err.Code), s.Err.Error()
+		}
+		r.Row(v)
+	}
+	return nil
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func (p *systemProvider) progress(r *catalog.Rows) error {
+	for _, s := range p.m.Status() {
+		out, _, _, _ := totals(&s)
+		r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "epoch": s.Epoch, "rows_in": s.RowsIn,
+			"rows_out": out, "duration_ms": millis(s.Duration), "commit_ms": millis(s.Commit),
+			"watermark": known(s.Watermark)})
+	}
+	return nil
+}
+
+func (p *systemProvider) operators(r *catalog.Rows) error {
+	for _, s := range p.m.Status() {
+		for _, op := range s.Operators {
+			r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "operator": op.ID, "name": op.Name,
+				"rows_in": op.RowsIn, "rows_out": op.RowsOut, "late_rows": op.Late, "partly_late_rows": op.Partial,
+				"null_time_rows": op.NullTime, "duplicate_rows": op.Dups, "failed_rows": op.Failed,
+				"state_rows": op.Groups, "state_bytes": op.Bytes})
+		}
+	}
+	return nil
+}
+
+func (p *systemProvider) state(r *catalog.Rows) error {
+	for _, s := range p.m.Status() {
+		for _, op := range s.Operators {
+			if op.Groups > 0 || op.Bytes > 0 {
+				r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "operator": op.ID, "name": op.Name,
+					"rows": op.Groups, "bytes": op.Bytes})
+			}
+		}
+	}
+	return nil
+}
+
+func (p *systemProvider) pools(r *catalog.Rows) error {
+	type pool struct{ queries, running int64 }
+	pools := map[string]*pool{}
+	var names []string
+	for _, s := range p.m.Status() {
+		name := s.Pool
+		if name == "" {
+			name = "default"
+		}
+		if pools[name] == nil {
+			pools[name] = &pool{}
+			names = append(names, name)
+		}
+		pools[name].queries++
+		if s.State == stream.Running {
+			pools[name].running++
+		}
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		r.Row(catalog.Vals{"name": n, "queries": pools[n].queries, "running": pools[n].running})
+	}
+	return nil
+}
+
+// each calls fn with every query's last checkpoint.
+func (p *systemProvider) each(fn func(s *stream.Status, c *state.Checkpoint) error) error {
+	for _, s := range p.m.Status() {
+		c, err := p.store.Last(s.ID)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		if err := fn(&s, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *systemProvider) splits(r *catalog.Rows) error {
+	return p.each(func(s *stream.Status, c *state.Checkpoint) error {
+		for _, src := range sortedKeys(c.Offsets) {
+			for _, split := range sortedKeys(c.Offsets[src]) {
+				r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src, "split": split,
+					"offset": c.Offsets[src][split]})
+			}
+		}
+		return nil
+	})
+}
+
+func (p *systemProvider) watermarks(r *catalog.Rows) error {
+	return p.each(func(s *stream.Status, c *state.Checkpoint) error {
+		for _, op := range sortedKeys(c.Watermarks) {
+			for _, split := range sortedKeys(c.Watermarks[op]) {
+				w := known(c.Watermarks[op][split])
+				if w == nil {
+					continue
+				}
+				v := catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "operator": op, "watermark": w}
+				if split != "" {
+					v["split"] = split
+				}
+				r.Row(v)
+			}
+		}
+		return nil
+	})
+}
+
+func (p *systemProvider) checkpoints(r *catalog.Rows) error {
+	return p.each(func(s *stream.Status, c *state.Checkpoint) error {
+		offsets, err := json.Marshal(c.Offsets)
+		if err != nil {
+			return err
+		}
+		marks, err := json.Marshal(c.Watermarks)
+		if err != nil {
+			return err
+		}
+		r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "epoch": c.Epoch, "plan": c.Plan,
+			"finished": c.Finished, "offsets": offsets, "watermarks": marks})
+		return nil
+	})
+}
+
+func (p *systemProvider) badRows(r *catalog.Rows) error {
+	for _, b := range p.m.BadRows() {
+		r.Row(catalog.Vals{"query_id": int64(b.Query), "query": b.Name, "source": b.Source, "split": b.Split,
+			"offset": string(b.Offset), "at": b.Micros, "reason": b.Reason, "bytes": b.Bytes})
+	}
+	return nil
+}
+
+func (p *systemProvider) failedRows(r *catalog.Rows) error {
+	for _, f := range p.m.FailedRows() {
+		op := "insert"
+		if f.Delete {
+			op = "delete"
+		}
+		r.Row(catalog.Vals{"query_id": int64(f.Query), "query": f.Name, "operator": f.Operator,
+			"at": f.Micros, "op": op, "code": f.Code, "error": f.Message})
+	}
+	return nil
+}
