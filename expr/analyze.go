@@ -251,6 +251,9 @@ func hasCaseTest(e Expr) bool {
 // simplify drops the operands of AND and OR that are constant and cannot matter,
 // and branches of CASE that cannot be reached.
 func simplify(e Expr) Expr {
+	if c, ok := e.(*call); ok && c.fn.Strict {
+		return nullCall(c)
+	}
 	l, ok := e.(*logic)
 	if !ok {
 		return e
@@ -278,6 +281,23 @@ func simplify(e Expr) Expr {
 		return e
 	}
 	return &logic{l.or, kept}
+}
+
+// nullCall is NULL for a strict call with an argument that is NULL, whatever the
+// others are, unless one is a constant that fails: that error is kept.
+func nullCall(c *call) Expr {
+	null := false
+	for _, a := range c.args {
+		if v, ok := AsConst(a); ok {
+			null = null || v.IsNull(0)
+		} else if IsConst(a) && VolatilityOf(a) == Immutable {
+			return c
+		}
+	}
+	if null {
+		return ConstNull(c.typ)
+	}
+	return c
 }
 
 // Equal tells whether two expressions are the same tree over the same columns.

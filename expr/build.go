@@ -249,18 +249,21 @@ func Coalesce(args ...Expr) (Expr, error) {
 
 // NullIf is NULL where l = r, else l.
 func NullIf(l, r Expr) (Expr, error) {
-	eq, err := Binary("=", l, r)
-	if err != nil {
-		return nil, err
-	}
-	typ := l.Type()
-	if typ.ID == types.Unknown {
-		typ = eq.Children()[0].Type()
-		if l, err = Cast(l, typ, Implicit); err != nil {
+	if l.Type().ID == types.Unknown {
+		// The operator decides what an untyped literal is.
+		eq, err := Binary("=", l, r)
+		if err != nil {
+			return nil, err
+		}
+		if l, err = Cast(l, eq.Children()[0].Type(), Implicit); err != nil {
 			return nil, err
 		}
 	}
-	return &nullIf{eq: eq, l: l, typ: typ}, nil
+	eq, err := Binary("=", &caseTest{typ: l.Type()}, r)
+	if err != nil {
+		return nil, err
+	}
+	return &nullIf{l: l, eq: eq, typ: l.Type()}, nil
 }
 
 // Greatest is the largest argument that is not NULL.

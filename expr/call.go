@@ -111,6 +111,9 @@ func (c *call) String() string {
 			if i > 0 {
 				b.WriteString(", ")
 			}
+			if c.fn.Variadic && !c.spreadArgs && i == len(c.args)-1 {
+				b.WriteString("VARIADIC ")
+			}
 			b.WriteString(a.String())
 		}
 		b.WriteString(")")

@@ -42,7 +42,7 @@ func (c *cast) String() string {
 	}
 	var b strings.Builder
 	writeOperand(&b, c.x)
-	b.WriteString("::" + c.typ.String())
+	b.WriteString("::" + castName(c.typ))
 	return b.String()
 }
 

@@ -188,9 +188,10 @@ func (c *coalesce) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 	return arg{v: m.done()}
 }
 
-// nullIf is NULL where eq holds, else l.
+// nullIf is NULL where eq holds, else l; eq compares caseTest, which stands for
+// l, so that l is evaluated once.
 type nullIf struct {
-	eq, l Expr
+	l, eq Expr
 	typ   types.Type
 }
 
@@ -198,18 +199,17 @@ func (n *nullIf) Type() types.Type { return n.typ }
 func (n *nullIf) Eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) *arrowbatch.Vec {
 	return spread(n, ctx, in, sel)
 }
-func (n *nullIf) Children() []Expr           { return []Expr{n.eq, n.l} }
+func (n *nullIf) Children() []Expr           { return []Expr{n.l, n.eq} }
 func (n *nullIf) WithChildren(c []Expr) Expr { return &nullIf{c[0], c[1], n.typ} }
 func (n *nullIf) String() string {
-	if eq, ok := n.eq.(*call); ok && len(eq.args) == 2 {
-		return "NULLIF(" + n.l.String() + ", " + eq.args[1].String() + ")"
-	}
-	return "NULLIF(" + n.eq.String() + ", " + n.l.String() + ")"
+	return "NULLIF(" + n.l.String() + ", " + n.eq.(*call).args[1].String() + ")"
 }
 
 func (n *nullIf) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
-	eq := evalArg(n.eq, ctx, in, sel)
 	l := evalArg(n.l, ctx, in, sel)
+	ctx.caseVals = append(ctx.caseVals, l)
+	eq := evalArg(n.eq, ctx, in, sel)
+	ctx.caseVals = ctx.caseVals[:len(ctx.caseVals)-1]
 	defer eq.v.Release()
 	if eq.one {
 		if in.Len > 0 && eq.v.Bits.Get(0) && !eq.v.IsNull(0) {
@@ -218,10 +218,11 @@ func (n *nullIf) eval(ctx *Ctx, in *arrowbatch.Batch, sel []int32) arg {
 		}
 		return l
 	}
-	out := copyVec(l.v)
+	var out *arrowbatch.Vec
 	if l.one {
-		out.Release()
 		out = repeat(l.v, in.Len)
+	} else {
+		out = copyVec(l.v)
 	}
 	l.v.Release()
 	for w, bits := range eq.v.Bits[:arrowbatch.BitmapWords(eq.v.N)] {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/sql/types"
@@ -18,7 +19,7 @@ func constString(t types.Type, v *arrowbatch.Vec) string {
 		if t.ID == types.Unknown {
 			return "NULL"
 		}
-		return "NULL::" + t.String()
+		return "NULL::" + castName(t)
 	}
 	s := string(types.AppendText(nil, t, v, 0, nil))
 	switch t.ID {
@@ -28,8 +29,8 @@ func constString(t types.Type, v *arrowbatch.Vec) string {
 		}
 		return "false"
 	case types.Int4, types.Numeric:
-		if s[0] == 'N' || s[0] == 'I' {
-			break
+		if t.ID == types.Numeric && !strings.Contains(s, ".") {
+			break // without a point it would be an integer
 		}
 		if s[0] == '-' {
 			return "(" + s + ")"
@@ -38,7 +39,16 @@ func constString(t types.Type, v *arrowbatch.Vec) string {
 	case types.Unknown:
 		return quoteLiteral(s)
 	}
-	return quoteLiteral(s) + "::" + t.String()
+	return quoteLiteral(s) + "::" + castName(t)
+}
+
+// castName is the type's name in a cast: character without a length would mean
+// one of 1.
+func castName(t types.Type) string {
+	if t.ID == types.Bpchar && t.Mod == 0 {
+		return "bpchar"
+	}
+	return t.String()
 }
 
 func quoteLiteral(s string) string { return string(appendLiteral(nil, s)) }

@@ -254,7 +254,7 @@ func arrayBuild(t *table) {
 		switch {
 		case hi-lo > 1:
 			return sqlerr.Unsupported("array_fill makes one dimension only")
-		case hi == lo || elems.I32[lo] == 0:
+		case hi == lo:
 			return nil
 		case elems.IsNull(lo):
 			return sqlerr.New(sqlerr.NullValueNotAllowed, "dimension values cannot be null")

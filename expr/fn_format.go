@@ -112,18 +112,18 @@ func numberFormats(t *table) {
 	number("int4", func(f *frame, i int) decimal.Decimal { return decimal.FromInt64(int64(f.i32(0, i))) })
 	number("int8", func(f *frame, i int) decimal.Decimal { return decimal.FromInt64(f.i64(0, i)) })
 	number("numeric", func(f *frame, i int) decimal.Decimal { return f.dec(0, i) })
-	float := func(typ string, get func(f *frame, i int) float64) {
+	float := func(typ string, digits int, get func(f *frame, i int) float64) {
 		t.fn("to_char", typ+",text:text", desc, func(f *frame, i int) error {
 			n, err := f.numberFormat(1, i)
 			if err != nil {
 				return err
 			}
-			f.out.Data, err = n.AppendFloat(f.out.Data, get(f, i))
+			f.out.Data, err = n.AppendFloat(f.out.Data, get(f, i), digits)
 			return err
 		}, stable)
 	}
-	float("float8", func(f *frame, i int) float64 { return f.f64(0, i) })
-	float("float4", func(f *frame, i int) float64 { return float64(f.f32(0, i)) })
+	float("float8", 15, func(f *frame, i int) float64 { return f.f64(0, i) })
+	float("float4", 6, func(f *frame, i int) float64 { return float64(f.f32(0, i)) })
 	t.fn("to_number", "text,text:numeric", "number read by a format", func(f *frame, i int) error {
 		if f.str(1, i) == "" {
 			f.null(i)

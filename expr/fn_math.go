@@ -181,8 +181,18 @@ func floatPower(x, y float64) (float64, error) {
 		return 0, sqlerr.New(sqlerr.InvalidPowerArgument,
 			"a negative number raised to a non-integer power yields a complex result")
 	}
-	r := math.Pow(x, y)
 	inf := math.IsInf(x, 0) || math.IsInf(y, 0)
+	var r float64
+	switch {
+	case inf || x == 0:
+		r = math.Pow(x, y)
+	case x < 0: // y is whole
+		if r = scalar.Pow(-x, y); math.Mod(y, 2) != 0 {
+			r = -r
+		}
+	default:
+		r = scalar.Pow(x, y)
+	}
 	return r, checkFloat(r, inf, inf || x == 0)
 }
 
@@ -310,6 +320,9 @@ func numericMath(t *table) {
 	}
 	pair("gcd", "greatest common divisor", decGCD)
 	pair("lcm", "least common multiple", func(a, b decimal.Decimal) (decimal.Decimal, error) {
+		if a.Special() != decimal.Finite || b.Special() != decimal.Finite {
+			return decimal.NaN, nil
+		}
 		scale := max(a.Scale(), b.Scale())
 		if a.IsZero() || b.IsZero() {
 			return decimal.Zero.Round(scale)
@@ -419,11 +432,13 @@ func widthBucket(t *table) {
 		c := f.order(1)
 		a := f.args[0]
 		first := lo
-		for lo < hi {
-			m := int(uint(lo+hi) >> 1)
-			if elems.IsNull(m) {
+		for k := lo; k < hi; k++ {
+			if elems.IsNull(k) {
 				return sqlerr.New(sqlerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
 			}
+		}
+		for lo < hi {
+			m := int(uint(lo+hi) >> 1)
 			if c(a.v, a.at(i), elems, m) < 0 {
 				hi = m
 			} else {

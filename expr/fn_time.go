@@ -2,7 +2,9 @@ package expr
 
 import (
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -53,6 +55,9 @@ func truncFunctions(t *table) {
 	const desc = "time cut to a unit"
 	trunc := func(typ types.Type, zone func(f *frame, i int) (*time.Location, error)) fnOption {
 		row := func(f *frame, i int) error {
+			if us := f.i64(1, i); !types.IsFiniteTime(us) {
+				return f.setI64(i, us)
+			}
 			u, err := f.unitOf(0, i, typ, types.TruncUnit)
 			if err != nil {
 				return err
@@ -392,23 +397,39 @@ func zoneByName(name string) (*time.Location, error) {
 	if loc, ok := types.LoadZone(name); ok {
 		return loc, nil
 	}
+	if w := strings.ToLower(name); w == "am" || w == "pm" || w == "ad" || w == "bc" {
+		name = "?"
+	}
+	bad := sqlerr.New(sqlerr.InvalidParameterValue, "time zone \"%s\" not recognized", string([]byte(name)))
+	if !zonePattern.MatchString(name) {
+		return nil, bad
+	}
 	// An abbreviation such as EST, or an offset such as +02: read them as in a
 	// timestamp, whose distance from UTC then is the answer.
 	us, err := types.ParseTimestamptz("2000-01-01 00:00:00 "+name, nil)
-	if err != nil || name == "" {
-		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "time zone \"%s\" not recognized", string([]byte(name)))
+	if err != nil {
+		return nil, bad
 	}
 	const midnight = 10957 * types.MicrosPerDay
 	off := (midnight - us) / types.MicrosPerSecond
 	if c := name[0]; c == '+' || c == '-' || c >= '0' && c <= '9' {
 		off = -off // POSIX counts west of Greenwich
+	} else if off == 0 && !strings.EqualFold(name, "z") && !strings.EqualFold(name, "zulu") || off > 16*3600 || off < -16*3600 {
+		return nil, bad // a word of dates that is no zone
 	}
 	return time.FixedZone(string([]byte(name)), int(off)), nil
 }
 
+// zonePattern is what a zone that is no name of the tz database looks like: an
+// offset, or an abbreviation of letters that is no word of the clock.
+var zonePattern = regexp.MustCompile(`^(?i:[+-]?\d{1,2}(:\d\d){0,2}|[a-z]{1,5})$`)
+
 func zoneFunctions(t *table) {
 	toZone := func(zone func(f *frame, i int) (*time.Location, error)) rowFunc {
 		return func(f *frame, i int) error {
+			if us := f.i64(1, i); !types.IsFiniteTime(us) {
+				return f.setI64(i, us)
+			}
 			z, err := zone(f, i)
 			if err != nil {
 				return err
@@ -422,6 +443,9 @@ func zoneFunctions(t *table) {
 	}
 	ofZone := func(zone func(f *frame, i int) (*time.Location, error)) rowFunc {
 		return func(f *frame, i int) error {
+			if us := f.i64(1, i); !types.IsFiniteTime(us) {
+				return f.setI64(i, us)
+			}
 			z, err := zone(f, i)
 			if err != nil {
 				return err
@@ -570,6 +594,8 @@ func overlap(f *frame, i int, get func(f *frame, k, i int) int64) {
 		unknown = true
 	case s2.x < e1.x:
 		hit = true
+	default:
+		unknown = e2.null
 	}
 	if unknown {
 		f.null(i)

@@ -19,7 +19,11 @@ import (
 	"github.com/streamsql/streamsql/sql/types"
 )
 
-var rewrite = flag.Bool("rewrite", false, "ask PostgreSQL (STREAMSQL_TEST_PG) for the golden answers anew")
+var (
+	rewrite = flag.Bool("rewrite", false, "ask PostgreSQL (STREAMSQL_TEST_PG) for the golden answers anew")
+	seed    = flag.Int("seed", 1, "seed of the random comparison with PostgreSQL")
+	perExpr = flag.Int("per-expr", 2, "random variants of each expression in the comparison with PostgreSQL")
+)
 
 // zone is the session time zone of the golden answers.
 const testZone = "America/New_York"

@@ -222,7 +222,7 @@ func (p *parser) asAfterColumns() bool {
 	}
 	for n := int(m) + 1 - p.I; ; n++ {
 		switch t := p.Peek(n); {
-		case t.Kind == dialect.EOF || t.Kind == dialect.Punct && t.Text == ";":
+		case t.Kind == dialect.EOF || t.Kind == dialect.Bad || t.Kind == dialect.Punct && t.Text == ";":
 			return false
 		case t.Kind == dialect.Ident && t.Text == "as":
 			return true

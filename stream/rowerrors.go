@@ -86,4 +86,6 @@ type FailedRow struct {
 	Code     string
 	Message  string
 	Delete   bool
+	// Row is the row as text.
+	Row string
 }

@@ -35,6 +35,9 @@ type Parsed struct {
 func (f *DateFormat) Parse(s string) (Parsed, error) {
 	r := reading{src: s, s: s}
 	for k, n := range f.nodes {
+		if r.s == "" {
+			break
+		}
 		if !f.fixed && (n.key != keyLiteral || k == 0) {
 			r.blanks()
 		}
@@ -42,12 +45,11 @@ func (f *DateFormat) Parse(s string) (Parsed, error) {
 			r.literal(n, f.fixed)
 			continue
 		}
-		if r.s == "" {
-			break
-		}
-		open := f.openEnded(k)
-		if err := r.field(n, open); err != nil {
+		if err := r.field(n, f.openEnded(k)); err != nil {
 			return Parsed{}, err
+		}
+		if n.th != "" && n.isDigits() {
+			r.s = r.s[min(2, len(r.s)):]
 		}
 		if !f.fixed {
 			// Blanks behind a field make up for separators in the format.
@@ -393,38 +395,41 @@ func (r *reading) fullYear() int {
 	return y
 }
 
+// has tells whether a field was given; 0 counts as not given.
+func (r *reading) has(key dateKey) bool { return r.set[key] && r.vals[key] != 0 }
+
 func (r *reading) date() (int64, error) {
 	y := r.fullYear()
-	if r.set[keyJ] {
+	if r.has(keyJ) {
 		return int64(r.vals[keyJ]) - 2440588, nil
 	}
 	month, day := 1, 1
-	if r.set[keyMM] {
+	if r.has(keyMM) {
 		month = r.vals[keyMM]
 	}
 	switch {
-	case r.set[keyIW]:
+	case r.has(keyIW):
 		monday := types.Days(y, 1, 4)
 		monday -= ((monday+3)%7 + 7) % 7
 		d := int64(1)
-		if r.set[keyID] {
+		if r.has(keyID) {
 			d = int64(r.vals[keyID])
-		} else if r.set[keyD] {
+		} else if r.has(keyD) {
 			d = int64((r.vals[keyD]+5)%7) + 1
 		}
 		return monday + int64(r.vals[keyIW]-1)*7 + d - 1, nil
-	case r.set[keyIDDD]:
+	case r.has(keyIDDD):
 		monday := types.Days(y, 1, 4)
 		monday -= ((monday+3)%7 + 7) % 7
 		return monday + int64(r.vals[keyIDDD]) - 1, nil
-	case r.set[keyWW] && !r.set[keyDDD]:
+	case r.has(keyWW) && !r.has(keyDDD):
 		return types.Days(y, 1, 1) + int64(r.vals[keyWW]-1)*7, nil
-	case r.set[keyDD]:
+	case r.has(keyDD):
 		day = r.vals[keyDD]
-	case r.set[keyW]:
+	case r.has(keyW):
 		day = (r.vals[keyW]-1)*7 + 1
 	}
-	if r.set[keyDDD] && !(r.set[keyMM] && r.set[keyDD]) {
+	if r.has(keyDDD) && !(r.has(keyMM) && r.has(keyDD)) {
 		d := r.vals[keyDDD]
 		limit := 365
 		if types.IsLeap(y) {

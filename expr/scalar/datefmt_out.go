@@ -266,6 +266,9 @@ func (c *clock) dateField(n dateNode) string {
 	case keyW:
 		return strconv.FormatInt(int64(c.day-1)/7+1, 10)
 	case keyQ:
+		if c.month == 0 {
+			return ""
+		}
 		return strconv.FormatInt(int64(c.month-1)/3+1, 10)
 	case keyJ:
 		return strconv.FormatInt(c.days+2440588, 10)

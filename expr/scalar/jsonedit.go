@@ -127,7 +127,8 @@ func AppendJSONBEdit(dst []byte, doc string, path []string, val string, mode Edi
 		}
 		return dst, sqlerr.New(sqlerr.InvalidParameterValue, "cannot set path in scalar")
 	}
-	if len(path) == 0 {
+	empty := len(doc) == 2 // {} or []
+	if len(path) == 0 || empty && (mode == EditDelete || mode == EditReplace) {
 		return append(dst, doc...), nil
 	}
 	out, err := edit(doc, path, 0, val, mode)

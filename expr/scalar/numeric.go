@@ -191,14 +191,15 @@ func Ln(d decimal.Decimal) (decimal.Decimal, error) {
 
 // Log is log(base, x).
 func Log(base, d decimal.Decimal) (decimal.Decimal, error) {
+	if base.IsNaN() || d.IsNaN() {
+		return decimal.NaN, nil
+	}
 	for _, x := range []decimal.Decimal{base, d} {
 		if err := logArgument(x); err != nil {
 			return d, err
 		}
 	}
 	switch {
-	case base.IsNaN() || d.IsNaN():
-		return decimal.NaN, nil
 	case base.Special() != decimal.Finite && d.Special() != decimal.Finite:
 		return decimal.NaN, nil
 	case base.Special() != decimal.Finite:

@@ -196,7 +196,7 @@ func (f *NumberFormat) note(n numNode) error {
 // AppendDecimal is to_char of a numeric.
 func (f *NumberFormat) AppendDecimal(dst []byte, d decimal.Decimal) ([]byte, error) {
 	if d.Special() != decimal.Finite {
-		return f.AppendFloat(dst, d.ToFloat64())
+		return f.AppendFloat(dst, d.ToFloat64(), 15)
 	}
 	if f.roman {
 		n, ok := d.ToInt64()
@@ -218,8 +218,8 @@ func (f *NumberFormat) AppendDecimal(dst []byte, d decimal.Decimal) ([]byte, err
 	return f.appendDigits(dst, r.String()), nil
 }
 
-// AppendFloat is to_char of a double precision, which has 15 digits.
-func (f *NumberFormat) AppendFloat(dst []byte, x float64) ([]byte, error) {
+// AppendFloat is to_char of a float that has so many digits: 15, or 6 for real.
+func (f *NumberFormat) AppendFloat(dst []byte, x float64, digits int) ([]byte, error) {
 	if f.roman {
 		ok := !math.IsNaN(x) && math.Abs(x) < 1e9
 		return f.appendRoman(dst, int64(math.RoundToEven(x)), ok), nil
@@ -241,10 +241,10 @@ func (f *NumberFormat) AppendFloat(dst []byte, x float64) ([]byte, error) {
 	x *= math.Pow10(f.multi)
 	whole := len(strconv.FormatFloat(math.Abs(x), 'f', 0, 64))
 	g := *f
-	if whole >= 15 {
+	if whole >= digits {
 		g.post = 0
-	} else if whole+g.post > 15 {
-		g.post = 15 - whole
+	} else if whole+g.post > digits {
+		g.post = digits - whole
 	}
 	return g.appendDigits(dst, strconv.FormatFloat(x, 'f', g.post, 64)), nil
 }

@@ -230,20 +230,20 @@ func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 		}
 		switch n.key {
 		case num9, num0, numPoint:
+			s = strings.TrimPrefix(s, " ")
 			if pre+post == 0 {
-				s = strings.TrimLeft(s, " ")
 				takeSign()
 			}
 			if s == "" {
 				break
 			}
+			digit := false
 			switch c := s[0]; {
 			case c >= '0' && c <= '9':
-				if point && post >= f.post || !point && n.key == numPoint {
+				if point && post >= f.post {
 					break
 				}
-				num = append(num, c)
-				s = s[1:]
+				num, digit = append(num, c), true
 				if point {
 					post++
 				} else {
@@ -252,16 +252,24 @@ func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 			case c == '.' && f.point && !point:
 				num = append(num, c)
 				point = true
-				s = s[1:]
-			case c == ' ':
-				s = s[1:]
+			}
+			s = s[1:] // each field takes a character, whatever it is
+			// A sign behind the number may come sooner than the format says.
+			if digit && f.signed && s != "" && (s[0] == '-' || s[0] == '+') {
+				takeSign()
 			}
 		case numComma:
 			if s[0] == ',' {
 				s = s[1:]
 			}
-		case numMI, numSG, numS, numPL:
+		case numS:
 			takeSign()
+		case numMI, numSG, numPL:
+			if isData(s[0]) {
+				takeSign()
+			} else {
+				s = s[1:]
+			}
 		case numPR, numE, numV, numB:
 		case numTH:
 			s = s[min(2, len(s)):]
@@ -281,16 +289,18 @@ func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 	if err != nil {
 		return d, err
 	}
-	for range f.multi {
-		if d, err = d.Div(decimal.FromInt64(10)); err != nil {
-			return d, err
-		}
-	}
 	if neg {
 		d = d.Neg()
 	}
-	if f.multi > 0 {
-		return d.Normalize(), nil
+	if d, err = d.Fits(f.pre+f.multi+post, post); err != nil || f.multi == 0 {
+		return d, err
 	}
-	return d, nil
+	shift, err := Power(decimal.FromInt64(10), decimal.FromInt64(int64(-f.multi)))
+	if err != nil {
+		return d, err
+	}
+	return d.Mul(shift)
 }
+
+// isData tells whether a character may belong to a number.
+func isData(c byte) bool { return c >= '0' && c <= '9' || c == '.' || c == ',' || c == '-' || c == '+' }

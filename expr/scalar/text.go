@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -108,6 +109,9 @@ func Left(s string, n int64) string {
 
 // Right returns the last n characters, or all but the first -n.
 func Right(s string, n int64) string {
+	if n == math.MinInt32 {
+		return s // whose negative PostgreSQL cannot write
+	}
 	if n < 0 {
 		n = -n
 	} else {

@@ -195,7 +195,7 @@ func (m *mantissa) decimal() (Decimal, error) {
 // the 37th: where they could matter the number is too long anyway.
 func (m *mantissa) fit(precision, scale int) (Decimal, error) {
 	have := m.frac - m.dropped
-	if m.c.digits()-have > maxWhole {
+	if !m.c.isZero() && m.c.digits()-have > maxWhole {
 		return Decimal{}, overflowsFormat()
 	}
 	// Bring the digits below the limits of a Decimal, cut; one digit behind the

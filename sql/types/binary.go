@@ -59,6 +59,8 @@ func AppendBinary(dst []byte, t Type, v *arrowbatch.Vec, i int) []byte {
 		return be.AppendUint32(dst, uint32(iv.Months))
 	case UUID:
 		return append(dst, v.U128[i][:]...)
+	case Char:
+		return append(dst, firstByte(v.BytesAt(i)))
 	case JSONB:
 		return append(append(dst, 1), v.BytesAt(i)...)
 	case Array:
@@ -120,7 +122,7 @@ func appendBinaryRecord(dst []byte, fields []Field, v *arrowbatch.Vec, i int) []
 // binary format. 22P03 for malformed bytes; values are checked as ParseText does.
 func ParseBinary(t Type, b []byte, v *arrowbatch.Vec) error {
 	be := binary.BigEndian
-	if n := infos[t.ID].size; n > 0 && len(b) != int(n) && t.ID != Char && t.ID != Name {
+	if n := infos[t.ID].size; n > 0 && len(b) != int(n) && t.ID != Name {
 		return badBinary(t)
 	}
 	switch t.ID {
@@ -146,6 +148,8 @@ func ParseBinary(t Type, b []byte, v *arrowbatch.Vec) error {
 		v.AppendUUID([16]byte(b))
 	case Bytea:
 		v.AppendBytes(b)
+	case Char:
+		v.AppendBytes(oneByte(b[0]))
 	case JSONB:
 		if len(b) == 0 || b[0] != 1 {
 			return sqlerr.New(sqlerr.InternalError, "unsupported jsonb version number %d", firstByte(b))

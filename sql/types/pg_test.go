@@ -126,9 +126,8 @@ func ours(t Type, s string, env *Env) (out, text string) {
 	return text + "|" + hex.EncodeToString(bin), text
 }
 
-// compareInput compares text in, text out and binary out for the literals.
-func compareInput(t *testing.T, o *oracle, typ Type, literals []string, env *Env) {
-	t.Helper()
+// inputQuery is the query for a literal's text and binary form.
+func inputQuery(typ Type) string {
 	q := fmt.Sprintf("SELECT format('%%s|%%s', $1::text::%[1]s, encode(%[2]s($1::text::%[1]s), 'hex'))",
 		typ, sendFuncs[typ.ID])
 	if elem := typ.base(); elem.Mod != 0 && elem.IsString() {
@@ -140,6 +139,13 @@ func compareInput(t *testing.T, o *oracle, typ Type, literals []string, env *Env
 		call := fmt.Sprintf("%s(textout($1), %d, %d)", in, elem.OID(), typ.TypMod())
 		q = fmt.Sprintf("SELECT format('%%s|%%s', %[1]s, encode(%[2]s(%[1]s), 'hex'))", call, sendFuncs[typ.ID])
 	}
+	return q
+}
+
+// compareInput compares text in, text out and binary out for the literals.
+func compareInput(t *testing.T, o *oracle, typ Type, literals []string, env *Env) {
+	t.Helper()
+	q := inputQuery(typ)
 	bad := 0
 	for i, want := range o.run(q, literals) {
 		got, _ := ours(typ, literals[i], env)

@@ -13,14 +13,16 @@ const nameLen = 63
 
 // parseString adds a row of a text type.
 func parseString(t Type, s string, v *arrowbatch.Vec) error {
+	if t.ID == Char {
+		appendChar(v, s)
+		return nil
+	}
 	if err := checkUTF8(s); err != nil {
 		return err
 	}
 	switch t.ID {
 	case Name:
 		s = TruncName(s)
-	case Char:
-		s = s[:min(len(s), 1)]
 	case Varchar, Bpchar:
 		if t.Mod > 0 {
 			fit, pad, err := FitString(t, s, false)
@@ -37,6 +39,32 @@ func parseString(t Type, s string, v *arrowbatch.Vec) error {
 	}
 	v.AppendString(s)
 	return nil
+}
+
+// appendChar adds a row of "char": the first byte of s or the one that \ooo
+// names, no byte for a zero one.
+func appendChar(v *arrowbatch.Vec, s string) {
+	if len(s) == 4 && s[0] == '\\' && isOctal(s[1]) && isOctal(s[2]) && isOctal(s[3]) {
+		v.AppendBytes(oneByte((s[1]-'0')<<6 | (s[2]-'0')<<3 | (s[3] - '0')))
+		return
+	}
+	v.AppendString(s[:min(len(s), 1)])
+}
+
+func oneByte(c byte) []byte {
+	if c == 0 {
+		return nil
+	}
+	return []byte{c}
+}
+
+// appendCharText appends a "char", a byte above ASCII as \ooo.
+func appendCharText(dst, b []byte) []byte {
+	if len(b) == 1 && b[0] >= utf8.RuneSelf {
+		c := b[0]
+		return append(dst, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+	}
+	return append(dst, b...)
 }
 
 // TruncName cuts a name to 63 bytes at the end of a character.

@@ -42,6 +42,8 @@ func AppendText(dst []byte, t Type, v *arrowbatch.Vec, i int, env *Env) []byte {
 		return AppendUUID(dst, &v.U128[i])
 	case Bytea:
 		return AppendBytea(dst, v.BytesAt(i), env)
+	case Char:
+		return appendCharText(dst, v.BytesAt(i))
 	case Array:
 		return appendArray(dst, *t.Elem, v, i, env)
 	case Struct:

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/connector/blackhole"
+	"github.com/streamsql/streamsql/connector/datagen"
+	"github.com/streamsql/streamsql/connector/file"
+	"github.com/streamsql/streamsql/connector/kafka"
+	"github.com/streamsql/streamsql/connector/nexmark"
+	"github.com/streamsql/streamsql/exec/build"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/session"
+	"github.com/streamsql/streamsql/state"
+	"github.com/streamsql/streamsql/stream"
+)
+
+// engine is everything below the wire, built bottom up.
+type engine struct {
+	store    *state.Store
+	catalog  *catalog.Catalog
+	queries  *stream.Manager
+	sessions *session.Server
+}
+
+// connectors is the one place where connectors are registered.
+func connectors() connector.Registry {
+	return connector.Registry{
+		"kafka":     kafka.Factory(),
+		"file":      file.Factory,
+		"datagen":   datagen.Factory,
+		"nexmark":   nexmark.Factory,
+		"blackhole": blackhole.Factory,
+	}
+}
+
+// openEngine opens the store in dir ("": in memory) and builds the layers over it.
+// Queries do not run before start.
+func openEngine(dir string, trigger stream.Trigger, log *slog.Logger) (*engine, error) {
+	logf := func(format string, args ...any) { log.Info(fmt.Sprintf(format, args...)) }
+	store, err := state.Open(dir, state.Options{Log: logf})
+	if err != nil {
+		return nil, err
+	}
+	cat, err := catalog.Open(store)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	reg, clk := connectors(), clock.System{}
+	queries := stream.NewManager(stream.Config{Store: store, Catalog: cat, Registry: reg, Clock: clk,
+		Trigger: trigger, Log: logf})
+	env := build.Env{Store: store, Registry: reg, Clock: clk}
+	e := &engine{store: store, catalog: cat, queries: queries}
+	e.sessions = session.NewServer(session.Config{Catalog: cat, Store: store, Planner: session.NewPlanner(queries.Bounded),
+		Executor: session.NewExecutor(env, nil), Queries: queries, Connectors: reg, Clock: clk, System: e.systemRows})
+	return e, nil
+}
+
+// close stops the queries in order and closes the store.
+func (e *engine) close() error {
+	e.queries.Close()
+	return e.store.Close()
+}
+
+// describe prints an error as one line with its hint.
+func describe(err error) string {
+	e := sqlerr.From(err)
+	s := fmt.Sprintf("%s: %s", e.Code, e.Error())
+	if e.Code == sqlerr.InternalError {
+		s = e.Error()
+	}
+	if e.Hint != "" {
+		s += "\nHINT: " + e.Hint
+	}
+	return s
+}
