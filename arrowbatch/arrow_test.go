@@ -83,7 +83,8 @@ func TestRecordReleases(t *testing.T) {
 
 func TestRecordConversions(t *testing.T) {
 	shapes := []Shape{{Layout: Decimal}, {Layout: Interval}, {Layout: Int32}, {Layout: Int64}, {Layout: Bytes}}
-	b, err := ParsePretty(shapes, "+ 1.5 1mon-2d3us 19000 1700000000000000 text\n- NULL NULL NULL NULL NULL\n+ -0.25 0mon0d-1us -1 -1 x\n")
+	b, err := ParsePretty(shapes,
+		"+ 1.5 1mon-2d3us 19000 1700000000000000 text\n- NULL NULL NULL NULL NULL\n+ -0.25 0mon0d-1us -1 -1 x\n")
 	if err != nil {
 		t.Fatal(err)
 	}

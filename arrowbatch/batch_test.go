@@ -40,7 +40,8 @@ func appendRandom(r *rand.Rand, v *Vec, nulls bool) {
 	case UUID:
 		v.AppendUUID([16]byte{byte(r.Uint32()), 15: byte(r.Uint32())})
 	case Bytes:
-		v.AppendString([]string{"", "a", "NULL", "two words", "é", "q\"\\", "\xff\x00", "[x]", strings.Repeat("z", r.IntN(40))}[r.IntN(9)])
+		v.AppendString([]string{"", "a", "NULL", "two words", "é", "q\"\\", "\xff\x00", "[x]", strings.Repeat("z",
+			r.IntN(40))}[r.IntN(9)])
 	case List:
 		for range r.IntN(4) {
 			appendRandom(r, v.Kids[0], nulls)

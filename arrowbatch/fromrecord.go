@@ -104,7 +104,8 @@ func (v *Vec) putter(a arrow.Array) (func(i int) error, error) {
 	if put := v.putNumber(a); put != nil {
 		return put, nil
 	}
-	none := sqlerr.New(sqlerr.DatatypeMismatch, "Arrow's type %s cannot be read into a column of %s", a.DataType(), v.Layout)
+	none := sqlerr.New(sqlerr.DatatypeMismatch, "Arrow's type %s cannot be read into a column of %s",
+		a.DataType(), v.Layout)
 	switch a := a.(type) {
 	case *array.Boolean:
 		if v.Layout == Bool {

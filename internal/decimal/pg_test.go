@@ -70,7 +70,8 @@ func newRand(t *testing.T) *rand.Rand {
 
 func genNumber(r *rand.Rand, whole, frac int) string {
 	if r.IntN(40) == 0 {
-		return []string{"NaN", "Infinity", "-Infinity", "0", "0.000", "1", "-1", "10", "1.0", "2", "0.5", "-0.5"}[r.IntN(12)]
+		return []string{"NaN", "Infinity", "-Infinity", "0", "0.000", "1", "-1", "10", "1.0", "2", "0.5",
+			"-0.5"}[r.IntN(12)]
 	}
 	var b strings.Builder
 	if r.IntN(3) == 0 {
@@ -112,7 +113,8 @@ func agrees(got, want string, exact bool) bool {
 		}
 		return wholeDigits > MaxDigits || strings.HasPrefix(want, "ERROR 22003")
 	}
-	if exact || strings.HasPrefix(got, "ERROR") || strings.HasPrefix(want, "ERROR") || !long && len(frac) <= MaxScale {
+	if exact || strings.HasPrefix(got, "ERROR") || strings.HasPrefix(want,
+		"ERROR") || !long && len(frac) <= MaxScale {
 		return false
 	}
 	// A shorter result is PostgreSQL's, rounded.
@@ -267,7 +269,8 @@ func TestPGSums(t *testing.T) {
 			if rest, ok := back.Decode(append(code, 9)[1:]); !ok || len(rest) != 1 || back.wide() != a.wide() {
 				t.Fatalf("state does not come back: %x", code)
 			}
-			lists, counts, accs = append(lists, "{"+strings.Join(keep, ",")+"}"), append(counts, strconv.Itoa(n)), append(accs, back)
+			lists, counts, accs = append(lists, "{"+strings.Join(keep, ",")+"}"), append(counts,
+				strconv.Itoa(n)), append(accs, back)
 		}
 		for i, want := range o.run("SELECT sum(x) || ' ' || avg(x) FROM unnest($1::numeric[]) x", lists, counts) {
 			n, _ := strconv.ParseInt(counts[i], 10, 64)

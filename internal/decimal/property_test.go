@@ -219,7 +219,8 @@ func TestAccumulatorScales(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"1.5", "-0", "1e5", "NaN", "1e-60", "99999999999999999999999999999999999999.9", ".", "1e 5"} {
+	for _, s := range []string{"1.5", "-0", "1e5", "NaN", "1e-60", "99999999999999999999999999999999999999.9", ".",
+		"1e 5"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -22,9 +22,12 @@ var settings = map[string]struct {
 	sql string
 	env *Env
 }{
-	"":       {"SET TimeZone = UTC; SET DateStyle = 'ISO, MDY'; SET bytea_output = hex; SET extra_float_digits = 1", nil},
-	"berlin": {"SET TimeZone = 'Europe/Berlin'; SET DateStyle = 'ISO, DMY'", &Env{TimeZone: zone("Europe/Berlin"), Order: DMY}},
-	"ymd":    {"SET TimeZone = 'America/New_York'; SET DateStyle = 'ISO, YMD'", &Env{TimeZone: zone("America/New_York"), Order: YMD}},
+	"": {"SET TimeZone = UTC; SET DateStyle = 'ISO, MDY'; SET bytea_output = hex; SET extra_float_digits = 1",
+		nil},
+	"berlin": {"SET TimeZone = 'Europe/Berlin'; SET DateStyle = 'ISO, DMY'", &Env{TimeZone: zone("Europe/Berlin"),
+		Order: DMY}},
+	"ymd": {"SET TimeZone = 'America/New_York'; SET DateStyle = 'ISO, YMD'",
+		&Env{TimeZone: zone("America/New_York"), Order: YMD}},
 	"old": {"SET bytea_output = escape; SET extra_float_digits = -2; SET TimeZone = UTC; SET DateStyle = 'ISO, MDY'",
 		&Env{EscapeBytea: true, RoundFloats: true, ExtraFloatDigits: -2}},
 }
@@ -37,8 +40,12 @@ type goldenSet struct {
 }
 
 var goldenSets = []goldenSet{
-	{"boolean", "", 20, func(r *rand.Rand) string { return pick(r, "t", "YES", "off", "o", "of", "1", " true ", "nope", "") }},
-	{"smallint", "", 40, genInt(16)}, {"integer", "", 40, genInt(32)}, {"bigint", "", 40, genInt(64)}, {"oid", "", 30, genInt(33)},
+	{"boolean", "", 20, func(r *rand.Rand) string {
+		return pick(r, "t", "YES", "off", "o", "of", "1", " true ",
+			"nope", "")
+	}},
+	{"smallint", "", 40, genInt(16)}, {"integer", "", 40, genInt(32)}, {"bigint", "", 40, genInt(64)}, {"oid", "",
+		30, genInt(33)},
 	{"real", "", 80, genFloat}, {"double precision", "", 120, genFloat}, {"double precision", "old", 30, genFloat},
 	{"real", "old", 30, genFloat}, {"numeric", "", 100, genNumeric}, {"numeric(8,3)", "", 50, genNumeric},
 	{"text", "", 30, genText}, {"name", "", 20, func(r *rand.Rand) string { return strings.Repeat(genText(r), 6) }},
@@ -48,11 +55,13 @@ var goldenSets = []goldenSet{
 	{"time without time zone", "", 80, func(r *rand.Rand) string { return genClock(r) + genOffset(r) }},
 	{"timestamp without time zone", "", 100, genStamp}, {"timestamp(2) without time zone", "", 30, genStamp},
 	{"timestamp with time zone", "", 80, genStamp}, {"timestamp with time zone", "berlin", 80, genStamp},
-	{"timestamp with time zone", "ymd", 80, genStamp}, {"interval", "", 150, genInterval}, {"interval(1)", "", 30, genInterval},
+	{"timestamp with time zone", "ymd", 80, genStamp}, {"interval", "", 150, genInterval}, {"interval(1)", "", 30,
+		genInterval},
 	{"json", "", 100, func(r *rand.Rand) string { return genJSON(r, 2) }},
 	{"jsonb", "", 120, func(r *rand.Rand) string { return genJSON(r, 3) }},
 	{"text[]", "", 80, genArray(genText)}, {"integer[]", "", 40, genArray(genInt(32))},
-	{"timestamp with time zone[]", "berlin", 40, genArray(genStamp)}, {"jsonb[]", "", 30, genArray(func(r *rand.Rand) string { return genJSON(r, 1) })},
+	{"timestamp with time zone[]", "berlin", 40, genArray(genStamp)}, {"jsonb[]", "", 30,
+		genArray(func(r *rand.Rand) string { return genJSON(r, 1) })},
 }
 
 func genBytea(r *rand.Rand) string {

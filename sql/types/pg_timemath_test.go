@@ -16,15 +16,19 @@ import (
 func genMoment(r *rand.Rand) string {
 	switch r.IntN(8) {
 	case 0:
-		return fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d", 1+r.IntN(3000), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60))
+		return fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d", 1+r.IntN(3000), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24),
+			r.IntN(60), r.IntN(60))
 	case 1:
-		return pick(r, "infinity", "-infinity", "2024-10-27 02:30:00", "2024-03-31 02:30", "2000-02-29", "0001-01-01 BC",
+		return pick(r, "infinity", "-infinity", "2024-10-27 02:30:00", "2024-03-31 02:30", "2000-02-29",
+			"0001-01-01 BC",
 			"0044-03-15 12:00 BC", "2024-12-31 23:59:59.999999", "1970-01-01", "4713-01-01 BC", "200000-06-01")
 	case 2:
-		return fmt.Sprintf("%d-%s-%02d %02d:%02d:%02d.%06d", 1970+r.IntN(70), pick(r, "03", "04", "10", "11"), 1+r.IntN(30), r.IntN(4),
+		return fmt.Sprintf("%d-%s-%02d %02d:%02d:%02d.%06d", 1970+r.IntN(70), pick(r, "03", "04", "10", "11"),
+			1+r.IntN(30), r.IntN(4),
 			r.IntN(60), r.IntN(60), r.IntN(1000000))
 	}
-	return fmt.Sprintf("%d-%02d-%02d %02d:%02d:%02d.%d", 1970+r.IntN(70), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24), r.IntN(60),
+	return fmt.Sprintf("%d-%02d-%02d %02d:%02d:%02d.%d", 1970+r.IntN(70), 1+r.IntN(12), 1+r.IntN(28), r.IntN(24),
+		r.IntN(60),
 		r.IntN(60), r.IntN(1000000))
 }
 
@@ -97,13 +101,16 @@ func TestPGTimeArithmetic(t *testing.T) {
 		env := &Env{TimeZone: loc}
 		parse := func(s string) int64 { return must(ParseTimestamptz(s, env)) }
 		out := func(us int64, err error) (string, error) { return string(AppendTimestamptz(nil, us, env)), err }
-		comparePairs(t, o, r, 1000, pair{"$1::timestamptz + $2::interval", genMoment, genSpan, func(a, b string) (string, error) {
+		comparePairs(t, o, r, 1000, pair{"$1::timestamptz + $2::interval", genMoment, genSpan, func(a,
+			b string) (string, error) {
 			return out(AddInterval(parse(a), must(ParseInterval(b)), loc))
 		}})
-		comparePairs(t, o, r, 500, pair{"$1::timestamptz - $2::interval", genMoment, genSpan, func(a, b string) (string, error) {
+		comparePairs(t, o, r, 500, pair{"$1::timestamptz - $2::interval", genMoment, genSpan, func(a,
+			b string) (string, error) {
 			return out(SubInterval(parse(a), must(ParseInterval(b)), loc))
 		}})
-		for _, u := range []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter",
+		for _, u := range []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "week",
+			"month", "quarter",
 			"year", "decade", "century", "millennium"} {
 			unit := must(TruncUnit(u, TTimestamptz))
 			comparePairs(t, o, r, 200, pair{"date_trunc('" + u + "', $1::timestamptz)", genMoment, genMoment,
@@ -114,7 +121,8 @@ func TestPGTimeArithmetic(t *testing.T) {
 			comparePairs(t, o, r, 150, pair{"extract(" + u + " from $1::timestamptz)", genMoment, genMoment,
 				func(a, _ string) (string, error) { return extracted(ExtractTime(unit, parse(a), loc)), nil }})
 		}
-		comparePairs(t, o, r, 300, pair{"age($1::timestamptz, $2::timestamptz)", genMoment, genMoment, func(a, b string) (string, error) {
+		comparePairs(t, o, r, 300, pair{"age($1::timestamptz, $2::timestamptz)", genMoment, genMoment, func(a,
+			b string) (string, error) {
 			if !IsFiniteTime(parse(a)) || !IsFiniteTime(parse(b)) {
 				return weirdAge(o, "timestamptz", a, b), nil
 			}
@@ -128,7 +136,8 @@ func weirdAge(o *oracle, typ, a, b string) string {
 	return o.run2("SELECT age($1::"+typ+", $2::"+typ+")::text", []string{a}, []string{b})[0]
 }
 
-var extractUnits = []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year",
+var extractUnits = []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month",
+	"quarter", "year",
 	"decade", "century", "millennium", "isoyear", "dow", "isodow", "doy", "julian", "epoch", "timezone", "timezone_hour",
 	"timezone_minute"}
 
@@ -149,14 +158,16 @@ func TestPGLocalTimes(t *testing.T) {
 		func(a, b string) (string, error) { return stampText(AddInterval(parse(a), span(b), nil)) }})
 	comparePairs(t, o, r, 1000, pair{"$1::timestamp - $2::timestamp", genMoment, genMoment,
 		func(a, b string) (string, error) { return spanText(SubTimes(parse(a), parse(b))) }})
-	comparePairs(t, o, r, 500, pair{"age($1::timestamp, $2::timestamp)", genMoment, genMoment, func(a, b string) (string, error) {
+	comparePairs(t, o, r, 500, pair{"age($1::timestamp, $2::timestamp)", genMoment, genMoment, func(a,
+		b string) (string, error) {
 		if !IsFiniteTime(parse(a)) || !IsFiniteTime(parse(b)) {
 			return weirdAge(o, "timestamp", a, b), nil
 		}
 		return spanText(Age(parse(a), parse(b), nil))
 	}})
 	zones := func(r *rand.Rand) string {
-		return pick(r, "Europe/Berlin", "America/New_York", "UTC", "Asia/Tokyo", "EST5EDT", "UTC+3", "America/Sao_Paulo")
+		return pick(r, "Europe/Berlin", "America/New_York", "UTC", "Asia/Tokyo", "EST5EDT", "UTC+3",
+			"America/Sao_Paulo")
 	}
 	comparePairs(t, o, r, 500, pair{"($1::timestamp at time zone $2) at time zone 'UTC'", genMoment, zones,
 		func(a, b string) (string, error) { return stampText(FromLocal(parse(a), zone(b)), nil) }})
@@ -188,13 +199,16 @@ func TestPGLocalTimes(t *testing.T) {
 		for _, u := range append(extractUnits, "foo", "fortnight", "DAYS", "Week") {
 			name := func(*rand.Rand) string { return u }
 			value := func(*rand.Rand) string {
-				return map[ID]string{Time: "10:00", Interval: "1 day"}[typ.ID] + strings.Repeat("2020-01-01", b2i(typ.ID != Time && typ.ID != Interval))
+				return map[ID]string{Time: "10:00", Interval: "1 day"}[typ.ID] + strings.Repeat("2020-01-01",
+					b2i(typ.ID != Time && typ.ID != Interval))
 			}
-			comparePairs(t, o, r, 1, pair{"CASE WHEN extract(\"" + u + "\" from $1::" + typ.String() + ") IS NULL THEN 'ok' ELSE 'ok' END",
-				value, name, func(_, b string) (string, error) { _, err := ExtractUnit(b, typ); return "ok", err }})
+			comparePairs(t, o, r, 1,
+				pair{"CASE WHEN extract(\"" + u + "\" from $1::" + typ.String() + ") IS NULL THEN 'ok' ELSE 'ok' END",
+					value, name, func(_, b string) (string, error) { _, err := ExtractUnit(b, typ); return "ok", err }})
 			if typ.ID == Timestamp || typ.ID == Timestamptz || typ.ID == Interval {
-				comparePairs(t, o, r, 1, pair{"CASE WHEN date_trunc($2, $1::" + typ.String() + ") IS NULL THEN 'ok' ELSE 'ok' END",
-					value, name, func(_, b string) (string, error) { _, err := TruncUnit(b, typ); return "ok", err }})
+				comparePairs(t, o, r, 1,
+					pair{"CASE WHEN date_trunc($2, $1::" + typ.String() + ") IS NULL THEN 'ok' ELSE 'ok' END",
+						value, name, func(_, b string) (string, error) { _, err := TruncUnit(b, typ); return "ok", err }})
 			}
 		}
 	}
@@ -219,18 +233,43 @@ func TestPGIntervals(t *testing.T) {
 	o, r := newOracle(t), newRand(t)
 	span := func(s string) arrowbatch.IntervalValue { return must(ParseInterval(s)) }
 	factor := func(r *rand.Rand) string {
-		return strconv.FormatFloat([]float64{r.NormFloat64() * 3, float64(r.IntN(9) - 4), 0.5, 1.0 / 3, 1e12}[r.IntN(5)], 'g', -1, 64)
+		return strconv.FormatFloat([]float64{r.NormFloat64() * 3, float64(r.IntN(9) - 4), 0.5, 1.0 / 3,
+			1e12}[r.IntN(5)], 'g', -1, 64)
 	}
 	num := func(s string) float64 { return must(strconv.ParseFloat(s, 64)) }
 	for _, p := range []pair{
-		{"$1::interval + $2::interval", genSpan, genSpan, func(a, b string) (string, error) { return spanText(AddIntervals(span(a), span(b))) }},
-		{"$1::interval - $2::interval", genSpan, genSpan, func(a, b string) (string, error) { return spanText(SubIntervals(span(a), span(b))) }},
-		{"-$1::interval", genSpan, genSpan, func(a, _ string) (string, error) { return spanText(NegInterval(span(a))) }},
-		{"$1::interval * $2::float8", genSpan, factor, func(a, b string) (string, error) { return spanText(MulInterval(span(a), num(b))) }},
-		{"$1::interval / $2::float8", genSpan, factor, func(a, b string) (string, error) { return spanText(DivInterval(span(a), num(b))) }},
-		{"justify_hours($1::interval)", genSpan, genSpan, func(a, _ string) (string, error) { return spanText(JustifyHours(span(a))) }},
-		{"justify_days($1::interval)", genSpan, genSpan, func(a, _ string) (string, error) { return spanText(JustifyDays(span(a))) }},
-		{"justify_interval($1::interval)", genSpan, genSpan, func(a, _ string) (string, error) { return spanText(JustifyInterval(span(a))) }},
+		{"$1::interval + $2::interval", genSpan, genSpan, func(a, b string) (string,
+			error) {
+			return spanText(AddIntervals(span(a), span(b)))
+		}},
+		{"$1::interval - $2::interval", genSpan, genSpan, func(a, b string) (string,
+			error) {
+			return spanText(SubIntervals(span(a), span(b)))
+		}},
+		{"-$1::interval", genSpan, genSpan, func(a, _ string) (string,
+			error) {
+			return spanText(NegInterval(span(a)))
+		}},
+		{"$1::interval * $2::float8", genSpan, factor, func(a, b string) (string,
+			error) {
+			return spanText(MulInterval(span(a), num(b)))
+		}},
+		{"$1::interval / $2::float8", genSpan, factor, func(a, b string) (string,
+			error) {
+			return spanText(DivInterval(span(a), num(b)))
+		}},
+		{"justify_hours($1::interval)", genSpan, genSpan, func(a, _ string) (string,
+			error) {
+			return spanText(JustifyHours(span(a)))
+		}},
+		{"justify_days($1::interval)", genSpan, genSpan, func(a, _ string) (string,
+			error) {
+			return spanText(JustifyDays(span(a)))
+		}},
+		{"justify_interval($1::interval)", genSpan, genSpan, func(a, _ string) (string,
+			error) {
+			return spanText(JustifyInterval(span(a)))
+		}},
 		{"($1::interval > $2::interval)::int - ($1::interval < $2::interval)::int", genSpan, genSpan,
 			func(a, b string) (string, error) { return strconv.Itoa(CompareInterval(span(a), span(b))), nil }},
 	} {

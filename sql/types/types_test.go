@@ -16,12 +16,14 @@ import (
 
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"int4": "integer", "INTEGER": "integer", "int": "integer", "double  precision": "double precision", "float": "double precision",
+		"int4": "integer", "INTEGER": "integer", "int": "integer", "double  precision": "double precision",
+		"float": "double precision",
 		"timestamp with time zone": "timestamp with time zone", "timestamptz(3)": "timestamp(3) with time zone",
 		"timestamp(0)": "timestamp(0) without time zone", "timestamp (2) with time zone": "timestamp(2) with time zone",
 		"time": "time without time zone", "interval(2)": "interval(2)", "character varying": "character varying",
 		"varchar(10)": "character varying(10)", "decimal(5)": "numeric(5,0)", "numeric(5, 2)": "numeric(5,2)",
-		"numeric(3,-2)": "numeric(3,-2)", "char(3)": "character(3)", `"char"`: `"char"`, "text[]": "text[]", "_int8": "bigint[]",
+		"numeric(3,-2)": "numeric(3,-2)", "char(3)": "character(3)", `"char"`: `"char"`,
+		"text[]": "text[]", "_int8": "bigint[]",
 		"numeric(4,1)[]": "numeric(4,1)[]", "pg_catalog.bool": "boolean", "_char": `"char"[]`, "bigint [3]": "bigint[]",
 	} {
 		typ, ok := Parse(name)
@@ -29,7 +31,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is %s, %v", name, typ, ok)
 		}
 	}
-	for _, bad := range []string{"", "string", "int5", "text(3)", "numeric(0)", "numeric(1001)", "varchar(0)", "timestamp(-1)",
+	for _, bad := range []string{"", "string", "int5", "text(3)", "numeric(0)", "numeric(1001)", "varchar(0)",
+		"timestamp(-1)",
 		"numeric(1,2,3)", "int[][]", "]", "numeric(x)", "varchar(99999)"} {
 		if typ, ok := Parse(bad); ok {
 			t.Errorf("%q is %s", bad, typ)
@@ -54,19 +57,22 @@ func TestAutumn(t *testing.T) {
 	berlin := &Env{TimeZone: zone("Europe/Berlin")}
 	count := func(u Unit) map[string]int {
 		groups := map[string]int{}
-		for _, s := range []string{"2024-10-27 00:30Z", "2024-10-27 01:30Z", "2024-10-27 22:59Z", "2024-10-27 23:00Z"} {
+		for _, s := range []string{"2024-10-27 00:30Z", "2024-10-27 01:30Z", "2024-10-27 22:59Z",
+			"2024-10-27 23:00Z"} {
 			us := must(DateTrunc(u, must(ParseTimestamptz(s, nil)), berlin.TimeZone))
 			groups[string(AppendTimestamptz(nil, us, nil))]++
 		}
 		return groups
 	}
-	if got := fmt.Sprint(count(Hour)); got != "map[2024-10-27 00:00:00+00:1 2024-10-27 01:00:00+00:1 2024-10-27 22:00:00+00:1 2024-10-27 23:00:00+00:1]" {
+	if got := fmt.Sprint(count(Hour)); got != "map[2024-10-27 00:00:00+00:1 2024-10-27 01:00:00+00:1 "+
+		"2024-10-27 22:00:00+00:1 2024-10-27 23:00:00+00:1]" {
 		t.Errorf("by hour: %s", got)
 	}
 	if got := fmt.Sprint(count(Day)); got != "map[2024-10-26 22:00:00+00:3 2024-10-27 23:00:00+00:1]" {
 		t.Errorf("by day: %s", got)
 	}
-	us := must(AddInterval(must(ParseTimestamptz("2024-03-30 02:30", berlin)), arrowbatch.IntervalValue{Days: 1}, berlin.TimeZone))
+	us := must(AddInterval(must(ParseTimestamptz("2024-03-30 02:30", berlin)), arrowbatch.IntervalValue{Days: 1},
+		berlin.TimeZone))
 	if got := string(AppendTimestamptz(nil, us, berlin)); got != "2024-03-31 03:30:00+02" {
 		t.Errorf("a day on: %s", got)
 	}
@@ -95,7 +101,8 @@ func TestWords(t *testing.T) {
 	now := must(ParseTimestamptz("2024-03-01 01:30:00.5+00", nil))
 	env := &Env{TimeZone: zone("America/New_York"), Now: now, HasNow: true}
 	for s, want := range map[string]string{"now": "2024-02-29 20:30:00.5-05", "today": "2024-02-29 00:00:00-05",
-		"tomorrow": "2024-03-01 00:00:00-05", "yesterday 12:00": "2024-02-28 12:00:00-05", "today allballs": "2024-02-28 19:00:00-05"} {
+		"tomorrow": "2024-03-01 00:00:00-05", "yesterday 12:00": "2024-02-28 12:00:00-05",
+		"today allballs": "2024-02-28 19:00:00-05"} {
 		us, err := ParseTimestamptz(s, env)
 		if got := string(AppendTimestamptz(nil, us, env)); err != nil || got != want {
 			t.Errorf("%s is %s, %v", s, got, err)
@@ -138,7 +145,8 @@ func TestErrorsLeaveColumns(t *testing.T) {
 			}
 			// What is written is read back as the same, with modifiers too.
 			again := arrowbatch.NewVec(typ.Shape(), 0)
-			if err := ParseString(typ, w, again, nil); err != nil || string(AppendText(nil, typ, again, 0, nil)) != w {
+			if err := ParseString(typ, w, again, nil); err != nil || string(AppendText(nil, typ, again, 0,
+				nil)) != w {
 				t.Fatalf("%s %q is not read back: %v", typ, w, err)
 			}
 			again.Release()
@@ -176,12 +184,15 @@ func TestBinaryErrors(t *testing.T) {
 
 func TestModifiers(t *testing.T) {
 	for _, c := range []struct{ typ, in, implicit, explicit string }{
-		{"numeric(5,2)", "1.005", "1.01", "1.01"}, {"numeric(3,0)", "999.5", "ERROR 22003 numeric field overflow", ""},
+		{"numeric(5,2)", "1.005", "1.01", "1.01"}, {"numeric(3,0)", "999.5", "ERROR 22003 numeric field overflow",
+			""},
 		{"character varying(3)", "abcd", "ERROR 22001 value too long for type character varying(3)", "abc"},
-		{"character varying(3)", "ab    ", "ab ", "ab "}, {"character(3)", "a", "a  ", "a  "}, {"character(2)", "éèê", "ERROR 22001 value too long for type character(2)", "éè"},
+		{"character varying(3)", "ab    ", "ab ", "ab "}, {"character(3)", "a", "a  ", "a  "}, {"character(2)",
+			"éèê", "ERROR 22001 value too long for type character(2)", "éè"},
 		{"timestamp(1) without time zone", "2024-01-01 00:00:00.25", "2024-01-01 00:00:00.3", ""},
 		{"timestamp(0) without time zone", "1999-12-31 23:59:58.5", "1999-12-31 23:59:58", ""},
-		{"interval(0)", "1.5 s", "00:00:02", ""}, {"text[]", "{abcd}", "{abcd}", ""}, {"character varying(2)[]", "{abc,a}", "ERROR 22001 value too long for type character varying(2)", "{ab,a}"},
+		{"interval(0)", "1.5 s", "00:00:02", ""}, {"text[]", "{abcd}", "{abcd}", ""}, {"character varying(2)[]",
+			"{abc,a}", "ERROR 22001 value too long for type character varying(2)", "{ab,a}"},
 	} {
 		typ, _ := Parse(c.typ)
 		base := typ.Base()
@@ -238,7 +249,8 @@ func TestPretty(t *testing.T) {
 func TestArrowTypes(t *testing.T) {
 	var fields []Field
 	var shapes []arrowbatch.Shape
-	for _, typ := range append(All(), ArrayOf(TText), ArrayOf(TTimestamptz), StructOf(Field{"a", TDate}, Field{"b", TNumeric})) {
+	for _, typ := range append(All(), ArrayOf(TText), ArrayOf(TTimestamptz), StructOf(Field{"a", TDate}, Field{"b",
+		TNumeric})) {
 		fields, shapes = append(fields, Field{typ.String(), typ}), append(shapes, typ.Shape())
 	}
 	b := arrowbatch.NewLike(shapes)
@@ -285,7 +297,8 @@ func TestPGCasts(t *testing.T) {
 		for _, to := range all {
 			q = append(q, fmt.Sprintf("NULL::%s", from), to.String())
 			names = append(names, from.String()+" to "+to.String())
-			implicit, assign, explicit = append(implicit, ImplicitCast(from, to)), append(assign, AssignCast(from, to)), append(explicit, ExplicitCast(from, to))
+			implicit, assign, explicit = append(implicit, ImplicitCast(from, to)), append(assign, AssignCast(from,
+				to)), append(explicit, ExplicitCast(from, to))
 			c, err := Common("COALESCE", from, to)
 			if err != nil {
 				common = append(common, errorText(err))
@@ -321,14 +334,16 @@ func TestPGCasts(t *testing.T) {
 			}
 		}
 	}
-	rows, err := o.conn.Query(context.Background(), `SELECT format_type(castsource, NULL), format_type(casttarget, NULL)
+	rows, err := o.conn.Query(context.Background(),
+		`SELECT format_type(castsource, NULL), format_type(casttarget, NULL)
 		FROM pg_cast WHERE castcontext = 'i' AND castsource <> casttarget`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]bool{}
 	var from, to string
-	if _, err := pgx.ForEachRow(rows, []any{&from, &to}, func() error { want[from+" to "+to] = true; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&from, &to},
+		func() error { want[from+" to "+to] = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for k, name := range names {
@@ -396,7 +411,10 @@ func BenchmarkOutput(b *testing.B) {
 	}{
 		{TInt8, func() string { return fmt.Sprint(r.Int64N(1e12)) }},
 		{TText, func() string { return strings.Repeat("x", 5+r.IntN(20)) }},
-		{TTimestamptz, func() string { return fmt.Sprintf("2024-%02d-05 10:%02d:07.123456+00", 1+r.IntN(12), r.IntN(60)) }},
+		{TTimestamptz, func() string {
+			return fmt.Sprintf("2024-%02d-05 10:%02d:07.123456+00", 1+r.IntN(12),
+				r.IntN(60))
+		}},
 		{TFloat8, func() string { return fmt.Sprint(r.Float64() * 1000) }},
 		{TNumeric, func() string { return fmt.Sprintf("%d.%02d", r.IntN(1e6), r.IntN(100)) }},
 		{TJSONB, func() string { return `{"b": 1, "a": [1, 2.50, "x"], "c": {"d": null}}` }},
