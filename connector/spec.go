@@ -40,7 +40,7 @@ type Spec struct {
 	// Report tells the query's status that the other end is away (err, repeated
 	// as it changes) or back (nil). Safe for concurrent use; may be nil.
 	Report func(err error)
-	Clock      clock.Clock
+	Clock  clock.Clock
 }
 
 // Factory makes sources and sinks of one connector; a nil function means that

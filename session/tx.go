@@ -348,7 +348,15 @@ func (s *Session) commitImplicit(ctx context.Context) error {
 
 // populated makes sure that a query sees the rows of the views that it reads: a
 // view made in this transaction has none before the commit.
+// With implicit_flush it also waits until running queries have absorbed all that
+// there is.
 func (s *Session) populated(ctx context.Context, reads []catalog.ObjectID) error {
+	if s.vars.on("implicit_flush") && (s.tx == nil || !s.tx.block) && s.readsStored(reads) {
+		if err := s.commitImplicit(ctx); err != nil {
+			return err
+		}
+		return s.srv.Queries.Flush(ctx)
+	}
 	if s.tx == nil || s.tx.cat == nil || !s.tx.cat.Changed() {
 		return nil
 	}
@@ -363,6 +371,16 @@ func (s *Session) populated(ctx context.Context, reads []catalog.ObjectID) error
 		return s.commitImplicit(ctx)
 	}
 	return nil
+}
+
+// readsStored tells whether one of the objects is kept up to date by a query, or
+// shows what one does.
+func (s *Session) readsStored(reads []catalog.ObjectID) bool {
+	snap := s.snapshot()
+	return slices.ContainsFunc(reads, func(id catalog.ObjectID) bool {
+		o := snap.ByID(id)
+		return o != nil && (runs(o) || o.Kind == catalog.KindSystem && o.Name.Schema == catalog.SchemaStreamsql)
+	})
 }
 
 // aborted is the error of every statement in a failed block.

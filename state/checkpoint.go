@@ -24,6 +24,8 @@ type Checkpoint struct {
 	// Prepared is what the sink's writers returned from Prepare for this epoch, by
 	// sink operator.
 	Prepared map[string][][]byte `json:"prepared,omitempty"`
+	// Feeds has for each source that is a stored relation the relation.
+	Feeds map[string]uint32 `json:"feeds,omitempty"`
 	// Plan is the fingerprint of the plan that the state belongs to.
 	Plan string `json:"plan,omitempty"`
 	// Finished is set when a bounded query has ended.

@@ -382,7 +382,6 @@ func VnodeOf(key []byte) byte { return byte(xxh3.Hash(key) >> 56) }
 // VnodeOfHash returns the virtual node of a key whose HashKeys hash is h.
 func VnodeOfHash(h uint64) byte { return byte(h >> 56) }
 
-
 // Find is Lookup without adding: ids[k] is -1 where the key is not there. Key
 // columns must not be of kind none.
 func (g *Groups) Find(cols []*arrowbatch.Vec, rows []int32, ids []int32) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -90,6 +91,16 @@ func (s *Store) DropRelation(id uint32) error {
 	return s.write(b)
 }
 
+// Leave ends the registrations with all relations of readers whose names begin
+// with prefix.
+func (s *Store) Leave(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.relations {
+		r.Leave(prefix)
+	}
+}
+
 // Version returns the version of the last commit.
 func (r *Relation) Version() uint64 {
 	r.mu.Lock()
@@ -140,11 +151,15 @@ func (r *Relation) Moved(reader string, version uint64) {
 	}
 }
 
-// Leave ends a registration.
-func (r *Relation) Leave(reader string) {
+// Leave ends the registrations of all readers whose names begin with prefix.
+func (r *Relation) Leave(prefix string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.readers, reader)
+	for name := range r.readers {
+		if strings.HasPrefix(name, prefix) {
+			delete(r.readers, name)
+		}
+	}
 }
 
 // Changes calls fn with each version's changes after version from, in order, and

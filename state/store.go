@@ -172,7 +172,9 @@ func (c *countSum) MergeNewer(v []byte) error {
 
 func (c *countSum) MergeOlder(v []byte) error { return c.MergeNewer(v) }
 
-func (c *countSum) Finish(bool) ([]byte, io.Closer, error) { return binary.AppendVarint(nil, c.n), nil, nil }
+func (c *countSum) Finish(bool) ([]byte, io.Closer, error) {
+	return binary.AppendVarint(nil, c.n), nil, nil
+}
 
 func (c *countSum) DeletableFinish(includesBase bool) ([]byte, bool, io.Closer, error) {
 	return binary.AppendVarint(nil, c.n), includesBase && c.n == 0, nil, nil

@@ -70,8 +70,22 @@ func runs(o *catalog.Object) bool {
 // that cannot be started is failed and does not stop the others.
 func (m *Manager) Start() {
 	objects := m.cfg.Catalog.Snapshot().InOrder()
-	// Readers register first, so that no feed entry is dropped before its reader is
-	// there: a query's run follows from its checkpoint.
+	snap := m.cfg.Catalog.Snapshot()
+	byID := func(id uint32) *catalog.Object { return snap.ByID(catalog.ObjectID(id)) }
+	// Readers register first: no change may be lost to a query that starts later, or
+	// not at all.
+	for _, o := range objects {
+		if !runs(o) {
+			continue
+		}
+		c, err := m.cfg.Store.Last(uint32(o.ID))
+		if err == nil && c != nil {
+			err = build.Register(m.cfg.Store, c, byID)
+		}
+		if err != nil {
+			m.cfg.Log("%s %s: %s", o.Kind, o.Name, err)
+		}
+	}
 	for _, o := range objects {
 		if runs(o) {
 			_ = m.start(o)
@@ -112,6 +126,7 @@ func (m *Manager) Drop(_ context.Context, o *catalog.Object) error {
 	if q != nil {
 		q.stop()
 		err = m.cfg.Store.DropQuery(uint32(o.ID))
+		m.cfg.Store.Leave(build.ReaderPrefix(uint32(o.ID)))
 	}
 	if o.Stored() {
 		err = errors.Join(err, m.cfg.Store.DropRelation(uint32(o.ID)))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/session"
 	"github.com/streamsql/streamsql/stream"
 )
@@ -31,8 +32,8 @@ func demoCommand() *cobra.Command {
 
 // demoSQL sets the example up: an auction house's bids, counted per 2 seconds.
 const demoSQL = `
-CREATE SOURCE bids WITH (connector = 'nexmark', kind = 'bid', rows_per_second = '5000',
-  event_rate = '5000', base_time = 'now');
+CREATE SOURCE bids WITH (connector = 'nexmark', kind = 'bid', rate = '5000', rows_per_second = '5000',
+  base_time = '%s');
 CREATE MATERIALIZED VIEW bids_per_channel AS
   SELECT window_start, channel, count(*) AS bids, max(price) AS highest
   FROM TUMBLE(bids, date_time, INTERVAL '2 seconds')
@@ -62,12 +63,14 @@ func demo(ctx context.Context, c serveConfig, rounds int, out io.Writer, termina
 		return errors.Join(err, e.close())
 	}
 	defer func() { err = errors.Join(err, s.stop(), e.close()) }()
-	if err := script(ctx, e, demoSQL, io.Discard); err != nil {
+	now := clock.System{}.Now().UTC().Format("2006-01-02 15:04:05Z")
+	setup := fmt.Sprintf(demoSQL, now)
+	if err := script(ctx, e, setup, io.Discard); err != nil {
 		return err
 	}
 	host, port, _ := strings.Cut(s.addr, ":")
 	fmt.Fprintf(out, "A server is running. Join it from another terminal:\n\n  psql -h %s -p %s\n\n"+
-		"This is the view bids_per_channel, kept up to date while %s:\n%s\n", host, port, "bids come in", demoSQL)
+		"The view bids_per_channel below is kept up to date while bids come in:\n%s\n", host, port, setup)
 	return show(ctx, e, rounds, out, terminal)
 }
 

@@ -346,7 +346,7 @@ func (b *continuousBuilder) feed(n *physical.RelationScan) (*exec.Fragment, erro
 	if err != nil {
 		return nil, err
 	}
-	reader := ReaderName(b.query, n)
+	reader := ReaderName(b.query, sourceName(n))
 	start := ""
 	if b.opt.Last != nil && b.static == 0 {
 		start = b.opt.Last.Offsets[sourceName(n)][feedSplit]
@@ -358,9 +358,33 @@ func (b *continuousBuilder) feed(n *physical.RelationScan) (*exec.Fragment, erro
 	return b.addSource(n, &Source{Source: src, Object: n.Object, Relation: rel}, 1), nil
 }
 
-// ReaderName names a scan of a query as a reader of a relation's feed.
-func ReaderName(query uint32, n physical.Node) string {
-	return strconv.Itoa(int(query)) + "/" + sourceName(n)
+// ReaderName names a source of a query as a reader of a relation's feed.
+func ReaderName(query uint32, source string) string { return ReaderPrefix(query) + source }
+
+// ReaderPrefix is what the names of all readers of a query begin with.
+func ReaderPrefix(query uint32) string { return strconv.Itoa(int(query)) + "/" }
+
+// Register makes the relations that a query reads keep their changes after the
+// query's checkpoint, before anything is written to them.
+func Register(s *state.Store, c *state.Checkpoint, object func(id uint32) *catalog.Object) error {
+	for source, id := range c.Feeds {
+		o := object(id)
+		if o == nil {
+			continue
+		}
+		rel, err := Relation(s, o)
+		if err != nil {
+			return err
+		}
+		v, err := strconv.ParseUint(c.Offsets[source][feedSplit], 10, 64)
+		if err != nil {
+			continue // the snapshot was not read to its end: it will be read anew
+		}
+		if err := rel.Follow(ReaderName(c.Query, source), v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *continuousBuilder) sink(n *physical.SinkWrite) (connector.Sink, error) {

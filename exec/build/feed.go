@@ -59,10 +59,9 @@ func (f *feedSource) Moved(off connector.Offset) {
 
 func (f *feedSource) Bounded() bool { return false }
 
-func (f *feedSource) Close() error {
-	f.rel.Leave(f.reader)
-	return nil
-}
+// Close leaves the reader registered: what changes while the query stands still is
+// kept for it. Dropping the query ends the registration.
+func (f *feedSource) Close() error { return nil }
 
 func (f *feedSource) Open(_ context.Context, _ connector.Split, from connector.Offset) (connector.Reader, error) {
 	r := &feedReader{feedSource: f}
