@@ -48,7 +48,7 @@ var ownRelations = []ownRelation{
 	{"late_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!",
 		"event_time timestamptz", "watermark timestamptz", "\"row\" text!"}},
 	{"failed_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!", "op text!",
-		"code text!", "error text!"}},
+		"code text!", "error text!", "\"row\" text!"}},
 	{"checkpoints", []string{"query_id int8!", "query name!", "epoch int8!", "plan text!", "finished bool!",
 		"offsets json!", "watermarks json!"}},
 	{"pools", []string{"name text!", "queries int8!", "running int8!"}},

@@ -59,7 +59,7 @@ const ownCategory = "Streaming"
 // ownSettings are streamsql's own.
 var ownSettings = []setting{
 	{name: "implicit_flush", boot: "off", vartype: "bool", category: ownCategory,
-		desc: "Waits after each write until every materialized view has absorbed it."},
+		desc: "Waits, after a write and before a query reads a view, until every row committed is absorbed."},
 	{name: "require_bounded_state", boot: "off", vartype: "bool", category: ownCategory,
 		desc: "Refuses continuous queries over streams whose state nothing bounds."},
 	{name: "parallelism", boot: "0", vartype: "integer", max: 256, category: ownCategory,

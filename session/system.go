@@ -225,7 +225,7 @@ func (p *systemProvider) failedRows(r *catalog.Rows) error {
 			op = "delete"
 		}
 		r.Row(catalog.Vals{"query_id": int64(f.Query), "query": f.Name, "operator": f.Operator,
-			"at": f.Micros, "op": op, "code": f.Code, "error": f.Message})
+			"at": f.Micros, "op": op, "code": f.Code, "error": f.Message, "row": f.Row})
 	}
 	return nil
 }
