@@ -159,7 +159,7 @@ func IsConst(e Expr) bool {
 	constant := true
 	Walk(e, func(x Expr) bool {
 		switch x := x.(type) {
-		case *column, *caseTest:
+		case *column:
 			constant = false
 		case *call:
 			constant = constant && x.fn.Volatility != Volatile
@@ -169,7 +169,7 @@ func IsConst(e Expr) bool {
 		}
 		return constant
 	})
-	return constant
+	return constant && !readsCaseTest(e)
 }
 
 // VolatilityOf returns the volatility of e, that of its most volatile part.
@@ -215,7 +215,7 @@ func fold(ctx *Ctx, e Expr, limit Volatility) Expr {
 	if _, ok := e.(*constant); ok {
 		return e
 	}
-	if IsConst(e) && VolatilityOf(e) <= limit && !hasCaseTest(e) {
+	if IsConst(e) && VolatilityOf(e) <= limit {
 		if v, err := EvalConst(ctx, e); err == nil {
 			return &constant{typ: e.Type(), v: v}
 		}
@@ -236,16 +236,19 @@ func fold(ctx *Ctx, e Expr, limit Volatility) Expr {
 	return simplify(e)
 }
 
-// hasCaseTest tells whether e reads the operand of a CASE around it.
-func hasCaseTest(e Expr) bool {
-	found := false
-	Walk(e, func(x Expr) bool {
-		if _, ok := x.(*caseTest); ok {
-			found = true
+// readsCaseTest tells whether e reads the operand of a CASE or NULLIF around it.
+func readsCaseTest(e Expr) bool {
+	switch e := e.(type) {
+	case *caseTest:
+		return true
+	case *caseExpr:
+		if e.operand != nil {
+			return readsCaseTest(e.operand) // inside it is its own
 		}
-		return !found
-	})
-	return found
+	case *nullIf:
+		return readsCaseTest(e.l)
+	}
+	return slices.ContainsFunc(e.Children(), readsCaseTest)
 }
 
 // simplify drops the operands of AND and OR that are constant and cannot matter,

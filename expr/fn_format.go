@@ -37,28 +37,27 @@ func (f *frame) numberFormat(k, i int) (*scalar.NumberFormat, error) {
 func addFormats(t *table) {
 	timeFormats(t)
 	numberFormats(t)
-	read := func(f *frame, i int) (scalar.Parsed, error) {
-		p, err := f.dateFormat(1, i).Parse(f.str(0, i))
-		if err == nil && !inTimeRange(p.Local) {
-			err = errTimestampRange
-		}
-		return p, err
-	}
 	t.fn("to_date", "text,text:date", "date read by a format", func(f *frame, i int) error {
-		p, err := read(f, i)
-		d, _ := types.SplitTime(p.Local)
-		f.out.I32[i] = int32(d)
+		p, err := f.dateFormat(1, i).Parse(f.str(0, i))
+		if err == nil && (p.Days < int64(types.MinDate) || p.Days > int64(types.MaxDate)) {
+			err = errDateRange
+		}
+		f.out.I32[i] = int32(p.Days)
 		return err
 	})
 	t.fn("to_timestamp", "text,text:timestamptz", "time read by a format", func(f *frame, i int) error {
-		p, err := read(f, i)
+		p, err := f.dateFormat(1, i).Parse(f.str(0, i))
 		if err != nil {
 			return err
 		}
-		us := p.Local - int64(p.Off)*types.MicrosPerSecond
-		if !p.Zoned {
-			us, err = fromLocal(p.Local, f.ctx.zone())
+		if p.Days < types.MinTime/types.MicrosPerDay || p.Days >= types.MaxTime/types.MicrosPerDay {
+			return errTimestampRange
 		}
+		us := p.Days*types.MicrosPerDay + p.Micros
+		if p.Zoned {
+			return f.setI64(i, us-int64(p.Off)*types.MicrosPerSecond)
+		}
+		us, err = fromLocal(us, f.ctx.zone())
 		return f.setErr(i, us, err)
 	}, stable)
 }

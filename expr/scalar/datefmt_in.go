@@ -26,9 +26,10 @@ type reading struct {
 // Parsed is a time that to_timestamp has read: wall clock, and the zone if the
 // text told one.
 type Parsed struct {
-	Local int64
-	Zoned bool
-	Off   int // seconds east of UTC
+	Days   int64 // since 1970-01-01
+	Micros int64 // since midnight
+	Zoned  bool
+	Off    int // seconds east of UTC
 }
 
 // Parse reads a time by a format, as to_timestamp and to_date do.
@@ -345,9 +346,8 @@ func (r *reading) result() (Parsed, error) {
 	if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 || us < 0 || us >= types.MicrosPerSecond {
 		return Parsed{}, r.outOfRange()
 	}
-	local := days*types.MicrosPerDay + int64(h)*types.MicrosPerHour + int64(m)*types.MicrosPerMinute +
-		int64(s)*types.MicrosPerSecond + us
-	p := Parsed{Local: local}
+	p := Parsed{Days: days, Micros: int64(h)*types.MicrosPerHour + int64(m)*types.MicrosPerMinute +
+		int64(s)*types.MicrosPerSecond + us}
 	if r.tz != 0 {
 		if r.vals[keyTZH] > 15 || r.vals[keyTZM] > 59 {
 			return Parsed{}, r.outOfRange()
@@ -443,7 +443,7 @@ func (r *reading) date() (int64, error) {
 		}
 		return types.Days(y, 1, 1) + int64(d) - 1, nil
 	}
-	if month < 1 || month > 12 || day < 1 || day > types.DaysIn(y, month) || y > 294246 || y < -4713 {
+	if month < 1 || month > 12 || day < 1 || day > types.DaysIn(y, month) || y > 5874897 || y < -4713 {
 		return 0, r.outOfRange()
 	}
 	return types.Days(y, month, day), nil

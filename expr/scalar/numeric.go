@@ -66,9 +66,6 @@ func weight(d decimal.Decimal) int {
 	}
 	_, digits, scale := d.Digits()
 	lead := len(digits) - scale // decimal digits before the point
-	for len(digits) > 0 && digits[0] == 0 {
-		digits, lead = digits[1:], lead-1
-	}
 	return int(math.Floor(float64(lead-1) / 4))
 }
 

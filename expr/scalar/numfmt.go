@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -203,7 +204,7 @@ func (f *NumberFormat) AppendDecimal(dst []byte, d decimal.Decimal) ([]byte, err
 		return f.appendRoman(dst, n, ok), nil
 	}
 	if f.expo {
-		return f.appendExpo(dst, d.ToFloat64()), nil
+		return f.appendExpoDecimal(dst, d)
 	}
 	var err error
 	for range f.multi {
@@ -265,6 +266,44 @@ func (f *NumberFormat) appendExpo(dst []byte, x float64) []byte {
 		dst = append(dst, ' ')
 	}
 	return strconv.AppendFloat(dst, x, 'e', f.post, 64)
+}
+
+// appendExpoDecimal is appendExpo for a numeric, rounded half away from zero.
+func (f *NumberFormat) appendExpoDecimal(dst []byte, d decimal.Decimal) ([]byte, error) {
+	if d.IsZero() {
+		return f.appendExpo(dst, 0), nil
+	}
+	neg, digits, scale := d.Digits()
+	exp := len(digits) - 1 - scale
+	up := len(digits) > f.post+1 && digits[f.post+1] >= '5'
+	m := bytes.Repeat([]byte{'0'}, f.post+1)
+	copy(m, digits)
+	for i := len(m) - 1; up && i >= 0; i-- {
+		if m[i]++; m[i] <= '9' {
+			up = false
+		} else {
+			m[i] = '0'
+		}
+	}
+	if neg {
+		dst = append(dst, '-')
+	} else {
+		dst = append(dst, ' ')
+	}
+	if up { // 9.99 became 10.0, which PostgreSQL leaves so
+		dst = append(dst, '1')
+	}
+	for i, c := range m {
+		if i == 1 {
+			dst = append(dst, '.')
+		}
+		dst = append(dst, c)
+	}
+	dst = append(dst, 'e', "+-"[bit(exp < 0)])
+	if exp = abs(exp); exp < 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, int64(exp), 10), nil
 }
 
 func (f *NumberFormat) appendRoman(dst []byte, n int64, ok bool) []byte {
