@@ -56,6 +56,10 @@ func parameterIdent(name string) string {
 	case "session_authorization":
 		return "SESSION AUTHORIZATION"
 	}
+	return dottedIdent(name)
+}
+
+func dottedIdent(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
 		parts[i] = ident(p)
@@ -72,7 +76,7 @@ func (w *writer) set(s *Set) {
 	case s.Name.Text == "timezone" && len(s.Values) <= 1:
 		w.s("TIME ZONE ")
 	default:
-		w.s(parameterIdent(s.Name.Text), " TO ")
+		w.s(dottedIdent(s.Name.Text), " TO ")
 	}
 	if s.Values == nil {
 		w.s("DEFAULT")

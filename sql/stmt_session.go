@@ -264,21 +264,21 @@ func (p *parser) setValue(s *Set, pos int) {
 	case p.Accept("names"):
 		s.Name = Name{"client_encoding", pos}
 		if p.Cur().Kind == dialect.Str {
-			s.Values = p.setValues()
+			s.Values = p.setOne()
 		} else {
 			p.Accept("default")
 		}
 	case p.Is("schema") && p.Peek(1).Kind == dialect.Str:
 		p.I++
 		s.Name = Name{"search_path", pos}
-		s.Values = p.setValues()
+		s.Values = p.setOne()
 	case p.Is("role") && !p.IsOp(1, "=") && !p.IsWord(1, "to"):
 		p.I++
 		s.Name = Name{"role", pos}
-		s.Values = p.setValues()
+		s.Values = p.setOne()
 	case p.Accept("session", "authorization"), p.Accept("authorization"):
 		s.Name = Name{"session_authorization", pos}
-		s.Values = p.setValues()
+		s.Values = p.setOne()
 	case p.Is("xml", "option"), p.Is("catalog") && p.Peek(1).Kind == dialect.Str, p.Is("constraints"):
 		dialect.Unsupported(p.Pos(), "SET %s is not supported", upper(p.Cur().Text))
 	default:
@@ -303,11 +303,15 @@ func (p *parser) timeZone() []Expr {
 	if p.Is("interval") {
 		return []Expr{p.expr()}
 	}
-	v := p.setScalar()
-	if v == nil {
-		return nil
+	return p.setOne()
+}
+
+// setOne reads the only value; nil for DEFAULT.
+func (p *parser) setOne() []Expr {
+	if v := p.setScalar(); v != nil {
+		return []Expr{v}
 	}
-	return []Expr{v}
+	return nil
 }
 
 // setValues reads value, …; nil for DEFAULT.

@@ -116,7 +116,7 @@ func (b *Bridge) rowsFrom(f ItemFact) {
 		b.funcCall()
 		var cols []ColumnFact
 		if b.Accept("as") {
-			cols = b.aliasColumns(true)
+			cols = b.aliasColumns(typesNeeded)
 		}
 		f.CallColumns = append(f.CallColumns, cols)
 		if !b.comma() {
@@ -257,24 +257,37 @@ func (b *Bridge) putItem(f ItemFact) {
 func (b *Bridge) readAlias(f *ItemFact) {
 	fn := f.Kind == ItemFunc || f.Kind == ItemRowsFrom
 	if b.Accept("as") && fn && b.IsPunct(0, "(") {
-		f.Columns = b.aliasColumns(true)
+		f.Columns = b.aliasColumns(typesNeeded)
 		return
 	}
 	f.Alias = b.ColumnName()
 	if b.IsPunct(0, "(") {
-		f.Columns = b.aliasColumns(fn)
+		mode := typesRefused
+		if fn {
+			mode = typesAllowed
+		}
+		f.Columns = b.aliasColumns(mode)
 	}
 }
 
-// aliasColumns reads (a, b) or, when typed is allowed, (a int, b text).
-func (b *Bridge) aliasColumns(typed bool) []ColumnFact {
+// columnTypes says whether the columns of an alias have types.
+type columnTypes uint8
+
+const (
+	typesRefused columnTypes = iota
+	typesAllowed
+	typesNeeded
+)
+
+// aliasColumns reads (a, b) or (a int, b text).
+func (b *Bridge) aliasColumns(mode columnTypes) []ColumnFact {
 	b.NeedPunct("(")
 	var cols []ColumnFact
 	for {
 		c := ColumnFact{Tok: b.ColumnName(), Type: -1}
 		defs := len(cols) > 0 && cols[0].Type >= 0
 		plain := b.IsPunct(0, ",") || b.IsPunct(0, ")")
-		if !plain && !typed || len(cols) > 0 && plain == defs {
+		if !plain && mode == typesRefused || plain && mode == typesNeeded || len(cols) > 0 && plain == defs {
 			b.Syntax()
 		}
 		if !plain {

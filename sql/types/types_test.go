@@ -17,7 +17,7 @@ import (
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"int4": "integer", "INTEGER": "integer", "int": "integer", "double  precision": "double precision",
-		"float": "double precision",
+		"float":                    "double precision",
 		"timestamp with time zone": "timestamp with time zone", "timestamptz(3)": "timestamp(3) with time zone",
 		"timestamp(0)": "timestamp(0) without time zone", "timestamp (2) with time zone": "timestamp(2) with time zone",
 		"time": "time without time zone", "interval(2)": "interval(2)", "character varying": "character varying",
