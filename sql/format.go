@@ -84,17 +84,13 @@ func (w *writer) exprs(list []Expr) { w.list(len(list), func(i int) { w.bare(lis
 
 // expr writes an operand: in parentheses unless it delimits itself.
 func (w *writer) expr(x Expr) {
-	switch x.(type) {
+	switch x := x.(type) {
 	case *Unary, *Binary, *Logic, *Not, *IsTest, *IsDistinct, *Between, *In, *Like, *Quantified, *AtTimeZone,
 		*Collate:
-		w.s("(")
-		w.bare(x)
-		w.s(")")
+		w.paren(x)
 	case *Subquery:
-		if x.(*Subquery).Kind == ExistsSubquery {
-			w.s("(")
-			w.bare(x)
-			w.s(")")
+		if x.Kind == ExistsSubquery {
+			w.paren(x)
 			return
 		}
 		w.bare(x)

@@ -89,7 +89,8 @@ func (p *parser) create(start int) Statement {
 	case KindFlow:
 		return p.createFlow(start)
 	}
-	return p.createView(start, &CreateView{Materialized: kind == KindMaterializedView, OrReplace: replace, Temporary: temp})
+	v := &CreateView{Materialized: kind == KindMaterializedView, OrReplace: replace, Temporary: temp}
+	return p.createView(start, v)
 }
 
 func (p *parser) createView(start int, s *CreateView) Statement {

@@ -32,6 +32,7 @@ func (p *parser) ParseInterval() (typ, str int) {
 	p.str()
 	if t.Mods == nil {
 		p.intervalFields(t)
+		p.pluralField(t)
 	}
 	return p.keep(t), str
 }
@@ -266,6 +267,19 @@ func (p *parser) intervalFields(t *TypeName) {
 		}
 		t.Mods = p.typeMods()
 	}
+}
+
+// pluralField reads MINUTES for MINUTE and the like, among the arguments of a
+// call only: elsewhere the word is an alias.
+func (p *parser) pluralField(t *TypeName) {
+	w := p.Cur()
+	field, plural := strings.CutSuffix(w.Text, "s")
+	if _, ok := intervalEnds[field]; !ok || !plural || w.Kind != dialect.Ident || t.Interval != "" ||
+		!p.bridge.InArgs() {
+		return
+	}
+	p.I++
+	t.Interval = field
 }
 
 // structType reads STRUCT<name [:] type, …>.

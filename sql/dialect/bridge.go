@@ -32,6 +32,8 @@ type Bridge struct {
 	out   []byte
 	marks []mark
 	depth int
+	// argDepth is positive inside the arguments of a call.
+	argDepth int
 	// height is that of the highest tree finished on this level.
 	height int
 	sc     scope
@@ -42,16 +44,21 @@ type Bridge struct {
 	plainCall bool
 }
 
+// InArgs tells whether the cursor is inside a call's arguments and not in a query
+// inside them: there no alias can follow an expression.
+func (b *Bridge) InArgs() bool { return b.argDepth > 0 }
+
 // NewBridge makes a bridge that reads at c.
 func NewBridge(c *Cursor, types TypeParser) *Bridge { return &Bridge{Cursor: c, types: types} }
 
 // fragment collects what write emits.
 func (b *Bridge) fragment(write func()) *Fragment {
-	out, marks, sc := b.out, b.marks, b.sc
+	out, marks, sc, args := b.out, b.marks, b.sc, b.argDepth
+	b.argDepth = 0
 	b.out, b.marks, b.sc = make([]byte, 0, 256), make([]mark, 0, 32), scope{}
 	write()
 	f := &Fragment{Text: string(b.out), marks: b.marks}
-	b.out, b.marks, b.sc = out, marks, sc
+	b.out, b.marks, b.sc, b.argDepth = out, marks, sc, args
 	return f
 }
 

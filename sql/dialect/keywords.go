@@ -23,6 +23,9 @@ var (
 	noBareLabel = set(`array as char character create day except fetch filter for from grant group having hour
 		intersect into isnull limit minute month notnull offset on order over overlaps precision returning
 		second to union varying where window with within without year`)
+	// Functions that the standard gives a grammar of their own.
+	sqlJSON = set(`json_object json_array json_objectagg json_arrayagg json_value json_query json_exists json_scalar
+		json_serialize`)
 	// Words that call a function without parentheses.
 	valueFuncs = set(`current_date current_time current_timestamp localtime localtimestamp current_user
 		session_user system_user user current_role current_catalog current_schema`)

@@ -3,6 +3,7 @@ package dialect
 import (
 	"slices"
 	"sort"
+	"strings"
 )
 
 // rank is the binding strength of PostgreSQL's operators, weakest first.
@@ -435,7 +436,7 @@ func (b *Bridge) is(word string) bool {
 			if b.IsWord(1, "normalized") {
 				b.I++
 			}
-			Unsupported(b.Toks[at].Pos, "IS %s is not supported", upperWord(b.Cur().Text))
+			Unsupported(b.Toks[at].Pos, "IS %s is not supported", strings.ToUpper(b.Cur().Text))
 		default:
 			b.Syntax()
 		}

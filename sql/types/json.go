@@ -18,6 +18,9 @@ type jsonReader struct {
 	depth int
 	canon bool
 	out   []byte
+	// members is a stack: those of the object being read on top of those of the
+	// objects around it.
+	members []member
 }
 
 // parseJSON adds a row of the text as it stands, once it is known to be JSON.
@@ -56,7 +59,8 @@ func AppendJSONB(dst []byte, s string) ([]byte, error) {
 	if err := checkUTF8(s); err != nil {
 		return dst, err
 	}
-	r := jsonReader{s: s, canon: true, out: dst}
+	var few [16]member
+	r := jsonReader{s: s, canon: true, out: dst, members: few[:0]}
 	if err := r.document(); err != nil {
 		return dst, err
 	}
@@ -106,9 +110,9 @@ const wantValue = "Expected JSON value"
 func (r *jsonReader) value(want string) error {
 	switch c := r.peek(); {
 	case c == '{':
-		return r.nest(r.object)
+		return r.nest(false)
 	case c == '[':
-		return r.nest(r.array)
+		return r.nest(true)
 	case c == '"':
 		_, err := r.str()
 		return err
@@ -127,13 +131,18 @@ func (r *jsonReader) value(want string) error {
 	return r.unexpected(want)
 }
 
-func (r *jsonReader) nest(read func() error) error {
+// nest reads an array or an object one level down.
+func (r *jsonReader) nest(array bool) (err error) {
 	if r.depth++; r.depth > maxJSONDepth {
 		return sqlerr.New(sqlerr.StatementTooComplex, "stack depth limit exceeded").
 			WithDetail("A JSON document may nest %d levels.", maxJSONDepth)
 	}
 	r.i++
-	err := read()
+	if array {
+		err = r.array()
+	} else {
+		err = r.object()
+	}
 	r.depth--
 	return err
 }
@@ -167,8 +176,7 @@ func (r *jsonReader) array() error {
 
 func (r *jsonReader) object() error {
 	r.emit("{")
-	start := len(r.out)
-	var members []member
+	start, first := len(r.out), len(r.members)
 	if r.peek() == '}' {
 		r.i++
 		r.emit("}")
@@ -194,7 +202,7 @@ func (r *jsonReader) object() error {
 		}
 		m.to = len(r.out)
 		if r.canon {
-			members = append(members, m)
+			r.members = append(r.members, m)
 		}
 		c := r.peek()
 		if c != ',' && c != '}' {
@@ -208,7 +216,8 @@ func (r *jsonReader) object() error {
 		want = "Expected string"
 	}
 	if r.canon {
-		r.out = orderMembers(r.out, start, members)
+		r.out = orderMembers(r.out, start, r.members[first:])
+		r.members = r.members[:first]
 	}
 	r.emit("}")
 	return nil
