@@ -105,6 +105,9 @@ func (b *Binder) recursive(c *sql.CTE, outer *level, ctes *cteScope) (logical.No
 	if err != nil {
 		return nil, err
 	}
+	if err := (&recursionRules{cte: c, work: s.work}).check(step, ""); err != nil {
+		return nil, err
+	}
 	if step, err = castTo(step, schema, c, u); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (l *level) aggregation(sel *sql.Select, ts []target, parts []sql.Expr) erro
 		g.addDependent(l, all, ts)
 	}
 	g.below = *l
-	if err := l.aggregate(g, calls, len(sel.GroupBy) == 0, sel.Pos); err != nil {
+	if err := l.aggregate(g, calls, len(items) == 0 && sets == nil, sel.Pos); err != nil {
 		return err
 	}
 	l.group = g

@@ -23,6 +23,9 @@ type scopeRel struct {
 	alias, schema string
 	cols          []scopeCol
 	object        *catalog.Object // nil for all but plain relations
+	// single: of a function that returns values, not rows; its name as a value is
+	// the value.
+	single bool
 }
 
 // scope is the names of a FROM clause. cols are the columns that bare names and
@@ -41,7 +44,7 @@ func relScope(alias, schema string, node logical.Node, o *catalog.Object, hidden
 	}
 	sc := &scope{cols: cols}
 	if alias != "" {
-		sc.rels = []scopeRel{{alias, schema, cols, o}}
+		sc.rels = []scopeRel{{alias: alias, schema: schema, cols: cols, object: o}}
 	}
 	return sc
 }
@@ -98,11 +101,11 @@ func (s *scope) rename(a *sql.Alias, kind string) (*scope, error) {
 		return nil, sqlerr.New(sqlerr.InvalidColumnReference, "%s %q has %d columns available but %d columns specified",
 			kind, a.Name.Text, visible, len(a.Columns)).At(a.Columns[visible].Pos)
 	}
-	var o *catalog.Object
+	r := scopeRel{alias: a.Name.Text, cols: cols}
 	if len(s.rels) == 1 {
-		o = s.rels[0].object
+		r.object, r.single = s.rels[0].object, s.rels[0].single
 	}
-	return &scope{cols: cols, rels: []scopeRel{{alias: a.Name.Text, cols: cols, object: o}}}, nil
+	return &scope{cols: cols, rels: []scopeRel{r}}, nil
 }
 
 // rel finds a relation by name; nil if there is none.
@@ -204,6 +207,9 @@ func (l *level) structField(ref *sql.ColumnRef) (expr.Expr, bool, error) {
 
 // wholeRow is a relation's name used as a value.
 func wholeRow(r *scopeRel) (expr.Expr, error) {
+	if r.single {
+		return r.cols[0].e, nil
+	}
 	var names []string
 	var vals []expr.Expr
 	for _, c := range r.cols {

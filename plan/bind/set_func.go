@@ -57,11 +57,8 @@ func seriesSignature(a []types.Type) ([]types.Type, []setColumn, bool) {
 		return nil, nil, false
 	case types.Int2:
 		t = types.TInt4
-	case types.Date:
-		t = types.TTimestamp
-		if len(a) == 3 && a[2].ID == types.Interval {
-			t = types.TTimestamptz
-		}
+	case types.Date: // the preferred type of both that it can become
+		t = types.TTimestamptz
 	}
 	t = t.Base()
 	step := t

@@ -35,7 +35,7 @@ func (l *level) tableFunc(t *sql.TableFunc, s side) (item, error) {
 			if err != nil {
 				return item{}, err
 			}
-			if t.Alias != nil && len(cols) == 1 && len(t.Calls) == 1 {
+			if t.Alias != nil && len(cols) == 1 && len(t.Calls) == 1 && cols[0].Name == f.Name {
 				cols[0].Name = t.Alias.Name.Text
 			}
 			calls, fields = append(calls, f), append(fields, cols...)
@@ -54,17 +54,46 @@ func (l *level) tableFunc(t *sql.TableFunc, s side) (item, error) {
 		}
 		scalars, fields = append(scalars, e), append(fields, plan.Field{Name: name, Type: e.Type()})
 	}
-	if _, plain := arg.node.(*logical.Values); !plain {
-		return item{}, sqlerr.Unsupported("a subquery as an argument of a function in FROM is not supported").At(t.Pos)
+	_, plain := arg.node.(*logical.Values)
+	if !plain {
+		calls, scalars = intoSubquery(calls, scalars)
 	}
 	n, err := tableFuncNode(t, calls, scalars, fields)
 	if err != nil {
 		return item{}, err
 	}
+	if !plain { // the arguments' subqueries are run first, the function for their row
+		width := arg.node.Schema().Len()
+		apply := logical.NewApply(arg.node, n, plan.ApplyCross, nil, t.Pos)
+		s := apply.Schema()
+		n = logical.NewProject(apply, logical.Identity(s)[width:], s.Names()[width:])
+	}
 	if t.RowsFrom || len(t.Calls) > 1 {
 		alias = ""
 	}
-	return l.finish(item{n, relScope(alias, "", n, nil, nil)}, t.Alias, t.Watermark)
+	sc := relScope(alias, "", n, nil, nil)
+	if len(sc.rels) == 1 && len(sc.cols) == 1 && len(sc.cols[0].e.Type().Fields) == 0 {
+		sc.rels[0].single = true
+	}
+	return l.finish(item{n, sc}, t.Alias, t.Watermark)
+}
+
+// intoSubquery makes calls refer to the row of their arguments' subqueries as
+// one that is around them.
+func intoSubquery(calls []plan.SetFunc, scalars []expr.Expr) ([]plan.SetFunc, []expr.Expr) {
+	move := func(es []expr.Expr) []expr.Expr {
+		out := make([]expr.Expr, len(es))
+		for i, e := range es {
+			out[i] = plan.IntoSubquery(e)
+		}
+		return out
+	}
+	out := make([]plan.SetFunc, len(calls))
+	for i, c := range calls {
+		c.Args = move(c.Args)
+		out[i] = c
+	}
+	return out, move(scalars)
 }
 
 // tableFuncNode makes the node of a call in FROM. A function that returns one
