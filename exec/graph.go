@@ -24,8 +24,16 @@ type Fragment struct {
 	Source *SourceSpec
 	Inputs []Input
 	Tasks  int
-	// Make returns the operators of one task.
+	// Make returns the operators of one task; nil: there are none, a source's rows go
+	// to the reader as they are.
 	Make func(part int) []Step
+}
+
+func (f *Fragment) steps(part int) []Step {
+	if f.Make == nil {
+		return nil
+	}
+	return f.Make(part)
 }
 
 // Input is how a fragment reads another one.
@@ -82,7 +90,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	for _, f := range frags {
 		for part := range f.Tasks {
 			t := Task{id: len(g.tasks), name: f.Name, store: store, acks: g.acks, chain: &chain{}}
-			for _, s := range f.Make(part) {
+			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, rt: s.RT})
 			}

@@ -23,10 +23,11 @@ func (lw *lowerer) join(n *logical.Join) (physical.Node, error) {
 	if lw.batch {
 		return joinNode(l, r, kind, n.On, n.Schema())
 	}
-	if kind, err = lw.checkJoin(n, l, r); err != nil {
+	ls, rs := streamSides(l, r)
+	if kind, err = lw.checkJoin(n, l, r, ls, rs); err != nil {
 		return nil, err
 	}
-	if l.Props().Bounded { // the static side goes to the right
+	if rs { // the static side goes to the right
 		return lw.swapped(n, l, r, kind)
 	}
 	j, err := joinNode(l, r, kind, n.On, n.Schema())
@@ -36,13 +37,40 @@ func (lw *lowerer) join(n *logical.Join) (physical.Node, error) {
 	return broadcast(j), nil
 }
 
+// streamSides tells which inputs of a join are streams. Beside a stored relation a
+// finite source is one too; of two finite sources the left is.
+func streamSides(l, r physical.Node) (ls, rs bool) {
+	ls, rs = !l.Props().Bounded, !r.Props().Bounded
+	if !ls && !rs {
+		ls = flows(l)
+		rs = !ls && flows(r)
+	}
+	return ls, rs
+}
+
+// flows tells whether rows of sources alone pass through n, without being kept.
+func flows(n physical.Node) bool {
+	switch n.(type) {
+	case *physical.SourceScan:
+		return true
+	case *physical.Filter, *physical.Project, *physical.Watermark, *physical.Window, *physical.Union:
+	default:
+		return false
+	}
+	for _, c := range n.Children() {
+		if !flows(c) {
+			return false
+		}
+	}
+	return true
+}
+
 // checkJoin admits joins of a stream with a static side, the stream being the
-// preserved one; kind is as seen from the stream.
-func (lw *lowerer) checkJoin(n *logical.Join, l, r physical.Node) (plan.JoinKind, error) {
+// preserved one; kind is as seen from the stream. ls and rs tell the streams.
+func (lw *lowerer) checkJoin(n *logical.Join, l, r physical.Node, ls, rs bool) (plan.JoinKind, error) {
 	refuse := func(hint, format string, args ...any) (plan.JoinKind, error) {
 		return 0, sqlerr.Unsupported(format, args...).At(n.Pos).WithHint("%s", hint)
 	}
-	ls, rs := !l.Props().Bounded, !r.Props().Bounded
 	switch {
 	case ls && rs:
 		return refuse("Join a stream with a table or materialized view.",
