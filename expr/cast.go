@@ -142,7 +142,8 @@ func castUnknown(e Expr, t types.Type, ctx CastContext) (Expr, error) {
 		return e, nil
 	}
 	if t.ID == types.Array && t.Elem == nil || t.ID == types.Struct && len(t.Fields) == 0 {
-		return nil, sqlerr.New(sqlerr.IndeterminateDatatype, "could not determine polymorphic type because input has type unknown")
+		return nil, sqlerr.New(sqlerr.IndeterminateDatatype,
+			"could not determine polymorphic type because input has type unknown")
 	}
 	c, ok := e.(*constant)
 	if !ok {

@@ -338,7 +338,8 @@ func arrayText(t *table) {
 
 // joinElems appends elements, nested ones too, with a separator before each but
 // the first, which stands at start.
-func joinElems(f *frame, t types.Type, v *arrowbatch.Vec, lo, hi int, sep []byte, null string, shown bool, start int) bool {
+func joinElems(f *frame, t types.Type, v *arrowbatch.Vec, lo, hi int, sep []byte,
+	null string, shown bool, start int) bool {
 	any := len(f.out.Data) > start
 	for ; lo < hi; lo++ {
 		switch {

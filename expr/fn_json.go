@@ -277,7 +277,8 @@ func jsonBuilders(t *table) {
 		t.fn("to_"+typ, "anyelement:"+typ, "value as "+typ, build(typ, value), stable)
 		t.fn(typ+"_build_array", `..."any":`+typ, "array of the arguments", build(typ, jsonArray), stable, calledOnNull)
 		t.fn(typ+"_build_array", ":"+typ, "empty array", build(typ, jsonArray), stable)
-		t.fn(typ+"_build_object", `..."any":`+typ, "object of names and values", build(typ, jsonObject), stable, calledOnNull)
+		t.fn(typ+"_build_object", `..."any":`+typ, "object of names and values",
+			build(typ, jsonObject), stable, calledOnNull)
 		t.fn(typ+"_build_object", ":"+typ, "empty object", build(typ, jsonObject), stable)
 		t.fn(typ+"_object", "text[]:"+typ, "object of names and values", build(typ, jsonPairs))
 		t.fn(typ+"_object", "text[],text[]:"+typ, "object of names and values", build(typ, jsonZip))

@@ -50,7 +50,9 @@ func rounding(t *table) {
 	float1(t, "round", "nearest whole number", math.RoundToEven)
 	float1(t, "trunc", "number without its fraction", math.Trunc)
 	numeric1(t, "round", "nearest whole number", func(d decimal.Decimal) (decimal.Decimal, error) { return d.Round(0) })
-	numeric1(t, "trunc", "number without its fraction", func(d decimal.Decimal) (decimal.Decimal, error) { return d.Trunc(0) })
+	numeric1(t, "trunc", "number without its fraction", func(d decimal.Decimal) (decimal.Decimal, error) {
+		return d.Trunc(0)
+	})
 	digits := func(name, desc string, fn func(decimal.Decimal, int) (decimal.Decimal, error)) {
 		t.fn(name, "numeric,int4:numeric", desc, func(f *frame, i int) error {
 			n := min(max(int(f.i32(1, i)), -1000), 1000)
@@ -370,7 +372,8 @@ func widthBucket(t *table) {
 		}
 		return nil
 	}
-	t.fn("width_bucket", "float8,float8,float8,int4:int4", "number of the bucket that holds a number", func(f *frame, i int) error {
+	const desc = "number of the bucket that holds a number"
+	t.fn("width_bucket", "float8,float8,float8,int4:int4", desc, func(f *frame, i int) error {
 		x, lo, hi, n := f.f64(0, i), f.f64(1, i), f.f64(2, i), f.i32(3, i)
 		if math.IsNaN(x) || math.IsNaN(lo) || math.IsNaN(hi) {
 			if n > 0 {
@@ -394,7 +397,12 @@ func widthBucket(t *table) {
 		}
 		return f.setI32(i, int32(float64(n)*((x-lo)/(hi-lo)))+1)
 	})
-	t.fn("width_bucket", "numeric,numeric,numeric,int4:int4", "number of the bucket that holds a number", func(f *frame, i int) error {
+	widthBucketNumeric(t, desc, check)
+	t.fn("width_bucket", "anycompatible,anycompatiblearray:int4", desc, bucketOf)
+}
+
+func widthBucketNumeric(t *table, desc string, check func(count int32, sameBounds, badBounds bool) error) {
+	t.fn("width_bucket", "numeric,numeric,numeric,int4:int4", desc, func(f *frame, i int) error {
 		x, lo, hi, n := f.dec(0, i), f.dec(1, i), f.dec(2, i), f.i32(3, i)
 		if x.IsNaN() || lo.IsNaN() || hi.IsNaN() {
 			return sqlerr.New("2201G", "operand, lower bound, and upper bound cannot be NaN")
@@ -427,30 +435,32 @@ func widthBucket(t *table) {
 		k, _ := q.ToInt64()
 		return f.setI32(i, int32(k)+1)
 	})
-	t.fn("width_bucket", "anycompatible,anycompatiblearray:int4", "number of the bucket, by lower bounds", func(f *frame, i int) error {
-		elems, lo, hi := f.list(1, i)
-		c := f.order(1)
-		a := f.args[0]
-		first := lo
-		for k := lo; k < hi; k++ {
-			if elems.IsNull(k) {
-				return sqlerr.New(sqlerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
-			}
-		}
-		for lo < hi {
-			m := int(uint(lo+hi) >> 1)
-			if c(a.v, a.at(i), elems, m) < 0 {
-				hi = m
-			} else {
-				lo = m + 1
-			}
-		}
-		return f.setI32(i, int32(lo-first))
-	})
 }
 
-// addHash adds the helpers that spread keys, and gen_random_uuid.
-func addHash(t *table) {
+// bucketOf finds a value among the lower bounds of buckets.
+func bucketOf(f *frame, i int) error {
+	elems, lo, hi := f.list(1, i)
+	c := f.order(1)
+	a := f.args[0]
+	first := lo
+	for k := lo; k < hi; k++ {
+		if elems.IsNull(k) {
+			return sqlerr.New(sqlerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
+		}
+	}
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if c(a.v, a.at(i), elems, m) < 0 {
+			hi = m
+		} else {
+			lo = m + 1
+		}
+	}
+	return f.setI32(i, int32(lo-first))
+}
+
+// addMisc adds gen_random_uuid and the counts of NULLs.
+func addMisc(t *table) {
 	t.fn("gen_random_uuid", ":uuid", "a random uuid", func(f *frame, i int) error {
 		u := &f.out.U128[i]
 		a, b := rand.Uint64(), rand.Uint64()

@@ -72,10 +72,11 @@ func addPatterns(t *table) {
 		f.out.Data, err = scalar.SimilarToRegex(f.out.Data, f.str(0, i), `\`)
 		return err
 	})
-	t.fn("similar_to_escape", "text,text:text", "SIMILAR TO pattern as regular expression", func(f *frame, i int) (err error) {
-		f.out.Data, err = scalar.SimilarToRegex(f.out.Data, f.str(0, i), f.str(1, i))
-		return err
-	})
+	t.fn("similar_to_escape", "text,text:text", "SIMILAR TO pattern as regular expression",
+		func(f *frame, i int) (err error) {
+			f.out.Data, err = scalar.SimilarToRegex(f.out.Data, f.str(0, i), f.str(1, i))
+			return err
+		})
 }
 
 func likeOperators(t *table) {
@@ -168,7 +169,8 @@ func regexFunctions(t *table) {
 	t.fn("regexp_replace", "text,text,text,text:text", desc, func(f *frame, i int) error {
 		if flags := f.str(3, i); flags != "" && flags[0] >= '0' && flags[0] <= '9' {
 			return sqlerr.New(sqlerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", flags[0]).
-				WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
+				WithHint("If you meant to use regexp_replace() with a start parameter, " +
+					"cast the fourth argument to integer explicitly.")
 		}
 		re, err := f.regex(f.str(1, i), f.str(3, i), true)
 		if err != nil {
@@ -209,10 +211,11 @@ func regexFunctions(t *table) {
 	t.fn("regexp_replace", "text,text,text,int4:text", desc, from(0, 0))
 	t.fn("regexp_replace", "text,text,text,int4,int4:text", desc, from(4, 0))
 	t.fn("regexp_replace", "text,text,text,int4,int4,text:text", desc, from(4, 5))
-	t.fn("regexp_split_to_array", "text,text:text[]", "pieces of a text between matches", func(f *frame, i int) error {
+	const pieces = "pieces of a text between matches"
+	t.fn("regexp_split_to_array", "text,text:text[]", pieces, func(f *frame, i int) error {
 		return regexSplit(f, i, "")
 	})
-	t.fn("regexp_split_to_array", "text,text,text:text[]", "pieces of a text between matches", func(f *frame, i int) error {
+	t.fn("regexp_split_to_array", "text,text,text:text[]", pieces, func(f *frame, i int) error {
 		return regexSplit(f, i, f.str(2, i))
 	})
 }

@@ -78,14 +78,17 @@ func sessionFunctions(t *table) {
 		return f.setI32(i, s.BackendPID())
 	}, stable)
 	fixed := func(name, sig, desc string, row rowFunc) { t.fn(name, sig, desc, row, stable) }
-	fixed("pg_client_encoding", ":name", "encoding of the client", func(f *frame, _ int) error { return f.setStr("UTF8") })
-	fixed("getdatabaseencoding", ":name", "encoding of the database", func(f *frame, _ int) error { return f.setStr("UTF8") })
-	fixed("pg_is_in_recovery", ":bool", "false: there is no standby", func(f *frame, i int) error { return f.setBool(i, false) })
+	utf8 := func(f *frame, _ int) error { return f.setStr("UTF8") }
+	fixed("pg_client_encoding", ":name", "encoding of the client", utf8)
+	fixed("getdatabaseencoding", ":name", "encoding of the database", utf8)
+	no := func(f *frame, i int) error { return f.setBool(i, false) }
+	fixed("pg_is_in_recovery", ":bool", "false: there is no standby", no)
 	fixed("txid_current", ":int8", "number that stands for the statement", func(f *frame, i int) error {
 		return f.setI64(i, f.ctx.Now)
 	})
-	fixed("pg_my_temp_schema", ":oid", "0: there are no temporary schemas", func(f *frame, i int) error { return f.setI64(i, 0) })
-	fixed("pg_is_other_temp_schema", "oid:bool", "false", func(f *frame, i int) error { return f.setBool(i, false) })
+	fixed("pg_my_temp_schema", ":oid", "0: there are no temporary schemas",
+		func(f *frame, i int) error { return f.setI64(i, 0) })
+	fixed("pg_is_other_temp_schema", "oid:bool", "false: there are no temporary schemas", no)
 	fixed("pg_postmaster_start_time", ":timestamptz", "NULL: not known here", nullRow)
 	for _, name := range []string{"inet_server_addr", "inet_client_addr"} {
 		fixed(name, ":text", "NULL: addresses are not shown", nullRow)
@@ -93,7 +96,8 @@ func sessionFunctions(t *table) {
 	for _, name := range []string{"inet_server_port", "inet_client_port"} {
 		fixed(name, ":int4", "NULL: ports are not shown", nullRow)
 	}
-	t.fn("pg_advisory_unlock_all", ":void", "there are no advisory locks", func(*frame, int) error { return nil }, volatileF)
+	t.fn("pg_advisory_unlock_all", ":void", "nothing: there are no advisory locks",
+		func(*frame, int) error { return nil }, volatileF)
 }
 
 func nullRow(f *frame, i int) error {
@@ -256,7 +260,8 @@ func privilegeFunctions(t *table) {
 	yes := func(f *frame, i int) error { return f.setBool(i, true) }
 	for _, kind := range []string{"table", "schema", "database", "function", "type", "sequence", "language",
 		"tablespace", "any_column", "server", "foreign_data_wrapper"} {
-		for _, sig := range []string{"text,text", "oid,text", "name,text,text", "name,oid,text", "oid,text,text", "oid,oid,text"} {
+		for _, sig := range []string{"text,text", "oid,text", "name,text,text", "name,oid,text", "oid,text,text",
+			"oid,oid,text"} {
 			t.fn("has_"+kind+"_privilege", sig+":bool", "true: every user may", yes, stable)
 		}
 	}
@@ -351,7 +356,9 @@ func nameFunctions(t *table) {
 		}
 		return err
 	}
-	t.fn("parse_ident", "text:text[]", "parts of a qualified name", func(f *frame, i int) error { return ident(f, i, true) })
+	t.fn("parse_ident", "text:text[]", "parts of a qualified name", func(f *frame, i int) error {
+		return ident(f, i, true)
+	})
 	t.fn("parse_ident", "text,bool:text[]", "parts of a qualified name", func(f *frame, i int) error {
 		return ident(f, i, f.boolean(1, i))
 	})

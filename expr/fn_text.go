@@ -313,7 +313,8 @@ func concatFunctions(t *table) {
 		}
 		return nil
 	}, calledOnNull, stable)
-	t.fn("concat_ws", `text,..."any":text`, "arguments joined by a separator, NULLs left out", func(f *frame, i int) error {
+	const desc = "arguments joined by a separator, NULLs left out"
+	t.fn("concat_ws", `text,..."any":text`, desc, func(f *frame, i int) error {
 		vals := f.variadic(1, i)
 		if f.isNull(0, i) || vals.null {
 			f.null(i)

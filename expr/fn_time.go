@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +37,8 @@ func clockFunctions(t *table) {
 
 // unitOf resolves the unit named by argument k, for values of type typ; the last
 // one is kept in the frame.
-func (f *frame) unitOf(k, i int, typ types.Type, find func(string, types.Type) (types.Unit, error)) (types.Unit, error) {
+func (f *frame) unitOf(k, i int, typ types.Type,
+	find func(string, types.Type) (types.Unit, error)) (types.Unit, error) {
 	name := f.str(k, i)
 	if f.unit != types.NoUnit && f.unitName == name {
 		return f.unit, nil
@@ -245,140 +245,6 @@ func extractFunctions(t *table) {
 	})
 }
 
-// makeDate returns the day of a date of the calendar; a negative year is BC.
-func makeDate(y, m, d int32) (int64, bool) {
-	year := int(y)
-	if y < 0 {
-		year++
-	}
-	if y == 0 || m < 1 || m > 12 || d < 1 || int(d) > types.DaysIn(year, int(m)) {
-		return 0, false
-	}
-	days := types.Days(year, int(m), int(d))
-	return days, days >= int64(types.MinDate) && days <= int64(types.MaxDate)
-}
-
-func makeClock(h, m int32, s float64) (int64, bool) {
-	if h < 0 || m < 0 || m > 59 || math.IsNaN(s) || s < 0 || s > 60 || h > 24 || h == 24 && (m > 0 || s > 0) {
-		return 0, false
-	}
-	us := int64(h)*types.MicrosPerHour + int64(m)*types.MicrosPerMinute
-	return us + int64(math.RoundToEven(s*types.MicrosPerSecond)), true
-}
-
-func makeFunctions(t *table) {
-	t.fn("make_date", "int4,int4,int4:date", "date of year, month, day", func(f *frame, i int) error {
-		days, ok := makeDate(f.i32(0, i), f.i32(1, i), f.i32(2, i))
-		if !ok {
-			return sqlerr.New(sqlerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d",
-				f.i32(0, i), f.i32(1, i), f.i32(2, i))
-		}
-		return f.setI32(i, int32(days))
-	})
-	t.fn("make_time", "int4,int4,float8:time", "time of hour, minute, second", func(f *frame, i int) error {
-		us, ok := makeClock(f.i32(0, i), f.i32(1, i), f.f64(2, i))
-		if !ok {
-			return sqlerr.New(sqlerr.DatetimeFieldOverflow, "time field value out of range: %d:%02d:%02g",
-				f.i32(0, i), f.i32(1, i), f.f64(2, i))
-		}
-		return f.setI64(i, us)
-	})
-	stamp := func(f *frame, i int) (int64, error) {
-		days, ok := makeDate(f.i32(0, i), f.i32(1, i), f.i32(2, i))
-		if !ok {
-			return 0, sqlerr.New(sqlerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d",
-				f.i32(0, i), f.i32(1, i), f.i32(2, i))
-		}
-		us, ok := makeClock(f.i32(3, i), f.i32(4, i), f.f64(5, i))
-		if !ok {
-			return 0, sqlerr.New(sqlerr.DatetimeFieldOverflow, "time field value out of range: %d:%02d:%02g",
-				f.i32(3, i), f.i32(4, i), f.f64(5, i))
-		}
-		midnight, err := dateToMicros(int32(days))
-		if err != nil || !inTimeRange(midnight+us) {
-			return 0, errTimestampRange
-		}
-		return midnight + us, nil
-	}
-	const args = "int4,int4,int4,int4,int4,float8"
-	t.fn("make_timestamp", args+":timestamp", "timestamp of its parts", func(f *frame, i int) error {
-		us, err := stamp(f, i)
-		return f.setErr(i, us, err)
-	})
-	zoned := func(zone func(f *frame, i int) (*time.Location, error)) rowFunc {
-		return func(f *frame, i int) error {
-			us, err := stamp(f, i)
-			if err != nil {
-				return err
-			}
-			z, err := zone(f, i)
-			if err != nil {
-				return err
-			}
-			us, err = fromLocal(us, z)
-			return f.setErr(i, us, err)
-		}
-	}
-	t.fn("make_timestamptz", args+":timestamptz", "timestamp of its parts in the session's zone",
-		zoned(func(f *frame, _ int) (*time.Location, error) { return f.ctx.zone(), nil }), stable)
-	t.fn("make_timestamptz", args+",text:timestamptz", "timestamp of its parts in a zone",
-		zoned(func(f *frame, i int) (*time.Location, error) { return f.zoneArg(6, i) }), stable)
-	makeInterval(t)
-	t.fn("to_timestamp", "float8:timestamptz", "time of seconds since the Unix epoch", func(f *frame, i int) error {
-		s := f.f64(0, i)
-		switch {
-		case math.IsNaN(s):
-			return sqlerr.New(sqlerr.DatetimeFieldOverflow, "timestamp cannot be NaN")
-		case math.IsInf(s, 1):
-			return f.setI64(i, types.PosInfTime)
-		case math.IsInf(s, -1):
-			return f.setI64(i, types.NegInfTime)
-		}
-		us := math.RoundToEven(s * types.MicrosPerSecond)
-		if us < float64(types.MinTime) || us >= math.MaxInt64 {
-			return sqlerr.New(sqlerr.DatetimeFieldOverflow, "timestamp out of range: \"%g\"", s)
-		}
-		return f.setI64(i, int64(us))
-	})
-}
-
-// makeInterval adds make_interval(years, months, weeks, days, hours, mins, secs);
-// what is left out is 0.
-func makeInterval(t *table) {
-	sig := ""
-	for n := 0; n <= 7; n++ {
-		if n > 0 {
-			if n > 1 {
-				sig += ","
-			}
-			if n == 7 {
-				sig += "float8"
-			} else {
-				sig += "int4"
-			}
-		}
-		t.fn("make_interval", sig+":interval", "interval of its parts", func(f *frame, i int) error {
-			var p [6]int64
-			for k := range min(n, 6) {
-				p[k] = int64(f.i32(k, i))
-			}
-			months, days := p[0]*12+p[1], p[2]*7+p[3]
-			us := p[4]*types.MicrosPerHour + p[5]*types.MicrosPerMinute
-			if n == 7 {
-				s := f.f64(6, i)
-				if math.IsNaN(s) || math.IsInf(s, 0) || math.Abs(s) > 9e12 {
-					return errIntervalRange
-				}
-				us += int64(math.RoundToEven(s * types.MicrosPerSecond))
-			}
-			if months != int64(int32(months)) || days != int64(int32(days)) {
-				return errIntervalRange
-			}
-			return f.setIvl(i, arrowbatch.IntervalValue{Months: int32(months), Days: int32(days), Micros: us}, nil)
-		})
-	}
-}
-
 // zoneArg is the time zone that argument k names; the last one is kept.
 func (f *frame) zoneArg(k, i int) (*time.Location, error) {
 	name := f.str(k, i)
@@ -412,9 +278,10 @@ func zoneByName(name string) (*time.Location, error) {
 	}
 	const midnight = 10957 * types.MicrosPerDay
 	off := (midnight - us) / types.MicrosPerSecond
+	isUTC := strings.EqualFold(name, "z") || strings.EqualFold(name, "zulu")
 	if c := name[0]; c == '+' || c == '-' || c >= '0' && c <= '9' {
 		off = -off // POSIX counts west of Greenwich
-	} else if off == 0 && !strings.EqualFold(name, "z") && !strings.EqualFold(name, "zulu") || off > 16*3600 || off < -16*3600 {
+	} else if off == 0 && !isUTC || off > 16*3600 || off < -16*3600 {
 		return nil, bad // a word of dates that is no zone
 	}
 	return time.FixedZone(string([]byte(name)), int(off)), nil
@@ -501,104 +368,4 @@ func ageFunctions(t *table) {
 	}
 	t.fn("isfinite", "interval:bool", "not infinite", func(f *frame, i int) error { return f.setBool(i, true) })
 	overlapFunctions(t)
-}
-
-// overlapFunctions adds (start, end) OVERLAPS (start, end) for times; an interval
-// in the place of an end is added to the start.
-func overlapFunctions(t *table) {
-	get := func(f *frame, k, i int) int64 { return f.i64(k, i) }
-	for _, typ := range []string{"timestamp", "timestamptz", "time"} {
-		t.fn("overlaps", typ+","+typ+","+typ+","+typ+":bool", "periods overlap", func(f *frame, i int) error {
-			overlap(f, i, get)
-			return nil
-		}, calledOnNull)
-	}
-	for _, typ := range []string{"timestamp", "timestamptz"} {
-		for _, form := range [][4]bool{{false, true, false, true}, {false, true, false, false}, {false, false, false, true}} {
-			var sig string
-			for k, isSpan := range form {
-				if k > 0 {
-					sig += ","
-				}
-				if isSpan {
-					sig += "interval"
-				} else {
-					sig += typ
-				}
-			}
-			opts := []fnOption{calledOnNull}
-			if typ == "timestamptz" {
-				opts = append(opts, stable)
-			}
-			t.fn("overlaps", sig+":bool", "periods overlap", func(f *frame, i int) error {
-				overlap(f, i, func(f *frame, k, i int) int64 {
-					if !form[k] {
-						return f.i64(k, i)
-					}
-					zone := f.ctx.zone()
-					if typ == "timestamp" {
-						zone = nil
-					}
-					if f.isNull(k-1, i) {
-						return 0
-					}
-					us, _ := types.AddInterval(f.i64(k-1, i), f.ivl(k, i), zone)
-					return us
-				})
-				return nil
-			}, opts...)
-		}
-	}
-}
-
-// overlap decides OVERLAPS as the standard does where an end is unknown.
-func overlap(f *frame, i int, get func(f *frame, k, i int) int64) {
-	type end struct {
-		x    int64
-		null bool
-	}
-	side := func(a, b int) (s, e end, ok bool) {
-		s, e = end{0, f.isNull(a, i)}, end{0, f.isNull(b, i)}
-		if !s.null {
-			s.x = get(f, a, i)
-		}
-		if !e.null {
-			e.x = get(f, b, i)
-			e.null = f.call.fn.params[b].id == types.Interval && s.null
-		}
-		switch {
-		case s.null && e.null:
-			return s, e, false
-		case s.null:
-			return e, s, true
-		case !e.null && s.x > e.x:
-			return e, s, true
-		}
-		return s, e, true
-	}
-	s1, e1, ok1 := side(0, 1)
-	s2, e2, ok2 := side(2, 3)
-	if !ok1 || !ok2 {
-		f.null(i)
-		return
-	}
-	if s1.x > s2.x {
-		s1, e1, s2, e2 = s2, e2, s1, e1
-	}
-	var hit, unknown bool
-	switch {
-	case s1.x == s2.x:
-		hit = !e1.null && !e2.null
-		unknown = !hit
-	case e1.null:
-		unknown = true
-	case s2.x < e1.x:
-		hit = true
-	default:
-		unknown = e2.null
-	}
-	if unknown {
-		f.null(i)
-	}
-	f.out.Bits.Put(i, hit)
 }

@@ -45,7 +45,6 @@ type frame struct {
 // result NULL.
 type rowFunc func(f *frame, i int) error
 
-func (f *frame) env() *types.Env       { return f.ctx.Env }
 func (f *frame) null(i int)            { f.out.SetNull(i) }
 func (f *frame) isNull(k, i int) bool  { return f.args[k].isNull(i) }
 func (f *frame) typ(k int) types.Type  { return f.call.args[k].Type() }

@@ -61,8 +61,6 @@ func (p paramType) typ() types.Type {
 	return types.Type{ID: p.id}
 }
 
-func (p paramType) concrete() bool { return p.kind == exactly || p.kind == arrayOfExactly }
-
 var polyNames = map[string]poly{"anyelement": anyElement, "anynonarray": anyNonArray, "anyarray": anyArray,
 	"anycompatible": anyCompat, "anycompatiblearray": anyCompatArray, `"any"`: anyType, "record": anyRecord}
 

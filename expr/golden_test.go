@@ -142,7 +142,7 @@ func pgAnswer(conn *pgx.Conn, src string) string {
 	rows, err := conn.Query(context.Background(), "SELECT "+src)
 	if err == nil {
 		defer rows.Close()
-		for rows.Next() {
+		if rows.Next() {
 			oid := rows.FieldDescriptions()[0].DataTypeOID
 			name := fmt.Sprint(oid)
 			if ty, ok := types.ByOID(oid); ok {

@@ -74,7 +74,7 @@ var relative = regexp.MustCompile("now|today|yesterday|tomorrow")
 
 // garbage are calls whose answers in PostgreSQL are accidents of its code: parts
 // of a calendar in an interval, wrapped sums, formats without meaning.
-var garbage = regexp.MustCompile(`^to_char\(.*(interval, '|month|05:09)|^make_interval|^timezone\('[^']*\d[^']*'|^to_(date|timestamp)\(.*(alpha|FF1|infinity)|^to_number\(.*Pre:|0001 \^ 4.5|^regexp_.*'[eb]'::text\)$|` +
+var garbage = regexp.MustCompile(`^to_char\(.*(interval, '|month|05:09)|^make_interval|^timezone\('[^']*\d[^']*'|^to_(date|timestamp)\(.*(alpha|FF1|infinity|isodow)|^to_number\(.*Pre:|0001 \^ 4.5|^regexp_.*'[eb]'::text\)$|` +
 	`^to_number\(.*'(abcde|day|month)|'5874897-12-31'::date|29424[6-9]`)
 
 // tooLong tells whether a number has more digits than a numeric holds here.

@@ -35,14 +35,14 @@ func (c *Ctx) putFrame(f *frame) {
 	c.frames = append(c.frames, f)
 }
 
-// getSel returns an empty selection to fill.
+// getSel returns an empty selection to fill. It is not nil: nil means all rows.
 func (c *Ctx) getSel() []int32 {
 	if n := len(c.sels); n > 0 {
 		s := c.sels[n-1]
 		c.sels = c.sels[:n-1]
 		return s[:0]
 	}
-	return nil
+	return []int32{}
 }
 
 func (c *Ctx) putSel(s []int32) {

@@ -12,7 +12,7 @@ func addAll(t *table) {
 	addArrays(t)
 	addFormats(t)
 	addMath(t)
-	addHash(t)
+	addMisc(t)
 	addJSON(t)
 	addSystem(t)
 }

@@ -97,7 +97,8 @@ type dateNode struct {
 // isDigits tells whether a field is made of digits.
 func (n dateNode) isDigits() bool {
 	switch n.key {
-	case keyLiteral, keyAD, keyADDots, keyAM, keyAMDots, keyDay, keyDy, keyMonth, keyMon, keyRM, keyFX, keyOF, keyTZ, keyTZH:
+	case keyLiteral, keyAD, keyADDots, keyAM, keyAMDots, keyDay, keyDy, keyMonth, keyMon, keyRM, keyFX, keyOF,
+		keyTZ, keyTZH:
 		return false
 	}
 	return true

@@ -133,8 +133,8 @@ func (r *reading) number(n dateNode, width int, open bool) (x, used int, err err
 		i++
 	}
 	if i == first || !open && i < width {
-		return 0, 0, sqlerr.New(sqlerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"", start[:min(len(start), width)], n.text).
-			WithDetail("Value must be an integer.")
+		return 0, 0, sqlerr.New(sqlerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"",
+			start[:min(len(start), width)], n.text).WithDetail("Value must be an integer.")
 	}
 	r.s = s[i:]
 	if neg {

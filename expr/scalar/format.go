@@ -34,7 +34,8 @@ type conversion struct {
 
 // AppendFormat is PostgreSQL's format(): %s, %I, %L and %% with n$, -, width and
 // *. text appends the text of argument k, from 0; ok is false for NULL.
-func AppendFormat(dst []byte, layout string, n int, text func(dst []byte, k int) (out []byte, ok bool)) ([]byte, error) {
+func AppendFormat(dst []byte, layout string, n int,
+	text func(dst []byte, k int) (out []byte, ok bool)) ([]byte, error) {
 	next := 0
 	arg := func(pos int) (int, error) {
 		if pos == 0 {

@@ -201,6 +201,16 @@ func (w *numWriter) numberChar(key numKey) {
 	}
 }
 
+// numReader collects the number that to_number reads.
+type numReader struct {
+	f         *NumberFormat
+	s         string
+	num       []byte
+	neg       bool
+	point     bool
+	pre, post int
+}
+
 // Number is to_number: the number that a text holds by a format.
 func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 	if f.roman {
@@ -209,90 +219,28 @@ func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 	if f.expo {
 		return decimal.Decimal{}, sqlerr.Unsupported("\"EEEE\" not supported for input")
 	}
-	var num []byte
-	neg, point := false, false
-	pre, post := 0, 0
-	takeSign := func() {
-		if s == "" {
-			return
-		}
-		switch s[0] {
-		case '-', '<':
-			neg = true
-			s = s[1:]
-		case '+':
-			s = s[1:]
-		}
-	}
+	r := numReader{f: f, s: s}
 	for _, n := range f.nodes {
-		if s == "" {
+		if r.s == "" {
 			break
 		}
-		switch n.key {
-		case num9, num0, numPoint:
-			s = strings.TrimPrefix(s, " ")
-			if pre+post == 0 {
-				takeSign()
-			}
-			if s == "" {
-				break
-			}
-			digit := false
-			switch c := s[0]; {
-			case c >= '0' && c <= '9':
-				if point && post >= f.post {
-					break
-				}
-				num, digit = append(num, c), true
-				if point {
-					post++
-				} else {
-					pre++
-				}
-			case c == '.' && f.point && !point:
-				num = append(num, c)
-				point = true
-			}
-			s = s[1:] // each field takes a character, whatever it is
-			// A sign behind the number may come sooner than the format says.
-			if digit && f.signed && s != "" && (s[0] == '-' || s[0] == '+') {
-				takeSign()
-			}
-		case numComma:
-			if s[0] == ',' {
-				s = s[1:]
-			}
-		case numS:
-			takeSign()
-		case numMI, numSG, numPL:
-			if isData(s[0]) {
-				takeSign()
-			} else {
-				s = s[1:]
-			}
-		case numPR, numE, numV, numB:
-		case numTH:
-			s = s[min(2, len(s)):]
-		default:
-			s = s[min(len(n.text), len(s)):]
-		}
+		r.node(n)
 	}
-	if s != "" && (s[0] == '-' || s[0] == '>') && (f.signed || f.minus || f.brackets) {
-		neg = true
+	if r.s != "" && (r.s[0] == '-' || r.s[0] == '>') && (f.signed || f.minus || f.brackets) {
+		r.neg = true
 	}
-	text := string(num)
-	if text == "" || text == "." {
+	if len(r.num) == 0 || string(r.num) == "." {
 		return decimal.Decimal{}, sqlerr.New(sqlerr.InvalidTextRepresentation,
 			"invalid input syntax for type numeric: \"%s\"", " ")
 	}
-	d, err := decimal.Parse(text)
+	d, err := decimal.ParseBytes(r.num)
 	if err != nil {
 		return d, err
 	}
-	if neg {
+	if r.neg {
 		d = d.Neg()
 	}
-	if d, err = d.Fits(f.pre+f.multi+post, post); err != nil || f.multi == 0 {
+	if d, err = d.Fits(f.pre+f.multi+r.post, r.post); err != nil || f.multi == 0 {
 		return d, err
 	}
 	shift, err := Power(decimal.FromInt64(10), decimal.FromInt64(int64(-f.multi)))
@@ -300,6 +248,75 @@ func (f *NumberFormat) Number(s string) (decimal.Decimal, error) {
 		return d, err
 	}
 	return d.Mul(shift)
+}
+
+func (r *numReader) sign() {
+	if r.s == "" {
+		return
+	}
+	switch r.s[0] {
+	case '-', '<':
+		r.neg = true
+		r.s = r.s[1:]
+	case '+':
+		r.s = r.s[1:]
+	}
+}
+
+func (r *numReader) node(n numNode) {
+	switch n.key {
+	case num9, num0, numPoint:
+		r.digit()
+	case numComma:
+		if r.s[0] == ',' {
+			r.s = r.s[1:]
+		}
+	case numS:
+		r.sign()
+	case numMI, numSG, numPL:
+		if isData(r.s[0]) {
+			r.sign()
+		} else {
+			r.s = r.s[1:]
+		}
+	case numPR, numE, numV, numB:
+	case numTH:
+		r.s = r.s[min(2, len(r.s)):]
+	default:
+		r.s = r.s[min(len(n.text), len(r.s)):]
+	}
+}
+
+// digit is a field of a digit or the point: it takes a character, whatever it is.
+func (r *numReader) digit() {
+	r.s = strings.TrimPrefix(r.s, " ")
+	if r.pre+r.post == 0 {
+		r.sign()
+	}
+	if r.s == "" {
+		return
+	}
+	digit := false
+	switch c := r.s[0]; {
+	case c >= '0' && c <= '9':
+		if r.point && r.post >= r.f.post {
+			break
+		}
+		r.num, digit = append(r.num, c), true
+		if r.point {
+			r.post++
+		} else {
+			r.pre++
+		}
+	case c == '.' && r.f.point && !r.point:
+		r.num = append(r.num, c)
+		r.point = true
+	}
+	r.s = r.s[1:]
+	// A sign behind the number may come sooner than the format says.
+	if digit && r.f.signed && r.s != "" && (r.s[0] == '-' || r.s[0] == '+') {
+		r.sign()
+	}
 }
 
 // isData tells whether a character may belong to a number.

@@ -182,15 +182,15 @@ func AppendPad(dst []byte, s string, n int64, fill string, left bool) ([]byte, e
 	if n <= 0 {
 		return dst, nil
 	}
-	if n > maxText {
-		return dst, ErrTooLong
-	}
 	have := int64(Len(s))
 	if have >= n {
 		return append(dst, s[:Offset(s, int(n))]...), nil
 	}
 	if fill == "" {
 		return append(dst, s...), nil
+	}
+	if n > maxText {
+		return dst, ErrTooLong
 	}
 	if !left {
 		dst = append(dst, s...)
