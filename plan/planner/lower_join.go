@@ -50,9 +50,11 @@ func streamSides(l, r physical.Node) (ls, rs bool) {
 
 // flows tells whether rows of sources alone pass through n, without being kept.
 func flows(n physical.Node) bool {
-	switch n.(type) {
+	switch n := n.(type) {
 	case *physical.SourceScan:
 		return true
+	case *physical.Join:
+		return n.Broadcast && flows(n.Input[0])
 	case *physical.Filter, *physical.Project, *physical.Watermark, *physical.Window, *physical.Union:
 	default:
 		return false
@@ -172,7 +174,7 @@ func broadcast(n physical.Node) physical.Node {
 	j.Broadcast, j.StaticRight = true, true
 	stream, static := j.Input[0], j.Input[1]
 	sp := stream.Props()
-	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, Twins: sp.Twins, AppendOnly: true,
+	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, Twins: sp.Twins, AppendOnly: true, Bounded: sp.Bounded,
 		State: "rows of the static side", Bound: "rows of " + relations(static)}
 	one := j.Kind == plan.SemiJoin || j.Kind == plan.AntiJoin || uniqueBy(static.Props().Key, j.RightKeys)
 	if one {
