@@ -188,3 +188,50 @@ func checkFilter(t *testing.T, src string, pred Expr, in *arrowbatch.Batch, sel 
 		}
 	}
 }
+
+// TestOddStringsNeverPanic feeds expressions with texts that are nothing like
+// what they expect; NULL, a value and an error are all good answers.
+func TestOddStringsNeverPanic(t *testing.T) {
+	srcs, exprs := goldenExprs(t)
+	rng := rand.New(rand.NewPCG(9, 9))
+	var texts []string
+	for _, e := range exprs {
+		Walk(e, func(x Expr) bool {
+			if c, ok := x.(*constant); ok && c.typ.ID == types.Text && !c.v.IsNull(0) {
+				texts = append(texts, string(c.v.BytesAt(0)))
+			}
+			return true
+		})
+	}
+	odd := func() string {
+		a, b := texts[rng.IntN(len(texts))], texts[rng.IntN(len(texts))]
+		cut := func(s string) string { return strings.ToValidUTF8(s[:rng.IntN(len(s)+1)], "") }
+		return cut(a) + []string{"", "\\", "ä", "%", "{", "-9", "\""}[rng.IntN(7)] + cut(b)
+	}
+	ctx := testCtx(t)
+	for i, e := range exprs {
+		for range 4 {
+			m := withLeaves(e, func(_ int, lt types.Type) Expr {
+				switch lt.ID {
+				case types.Text:
+					return ConstText(odd())
+				case types.Int4:
+					return ConstInt(int64(rng.IntN(2001) - 1000))
+				}
+				return ConstNull(lt)
+			})
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						t.Errorf("%s as %s: %v", srcs[i], m, p)
+					}
+				}()
+				if v, err := EvalConst(ctx, m); err == nil {
+					v.Release()
+				} else if sqlerr.CodeOf(err) == sqlerr.InternalError {
+					t.Errorf("%s: %v", m, err)
+				}
+			}()
+		}
+	}
+}

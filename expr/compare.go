@@ -339,31 +339,53 @@ func cmpFloats[T float32 | float64](f *frame, op cmpOp, a, b []T) {
 }
 
 func floatConst[T float32 | float64](out arrowbatch.Bitmap, op cmpOp, a []T, c T) {
+	if c != c {
+		floatNaN(out, op, a)
+		return
+	}
+	w := 0
+	for ; len(a) >= 64; w++ {
+		var m uint64
+		switch op {
+		case opEQ:
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] == c) | bit(x[1] == c)<<1 | bit(x[2] == c)<<2 | bit(x[3] == c)<<3 |
+					bit(x[4] == c)<<4 | bit(x[5] == c)<<5 | bit(x[6] == c)<<6 | bit(x[7] == c)<<7) << (uint(g) & 63)
+			}
+		case opLT:
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] < c) | bit(x[1] < c)<<1 | bit(x[2] < c)<<2 | bit(x[3] < c)<<3 |
+					bit(x[4] < c)<<4 | bit(x[5] < c)<<5 | bit(x[6] < c)<<6 | bit(x[7] < c)<<7) << (uint(g) & 63)
+			}
+		default: // NaN is above c: not at or below it
+			for g := 0; g < 64; g += 8 {
+				x := a[g : g+8 : g+8]
+				m |= (bit(x[0] <= c) | bit(x[1] <= c)<<1 | bit(x[2] <= c)<<2 | bit(x[3] <= c)<<3 |
+					bit(x[4] <= c)<<4 | bit(x[5] <= c)<<5 | bit(x[6] <= c)<<6 | bit(x[7] <= c)<<7) << (uint(g) & 63)
+			}
+			m = ^m
+		}
+		out[w] = m
+		a = a[64:]
+	}
+	if len(a) > 0 {
+		var m uint64
+		for i, x := range a {
+			m |= bit(op.holds(cmpFloat(x, c))) << (uint(i) & 63)
+		}
+		out[w] = m
+	}
+}
+
+// floatNaN compares with NaN, which is equal to itself and above all else.
+func floatNaN[T float32 | float64](out arrowbatch.Bitmap, op cmpOp, a []T) {
 	for w := 0; len(a) > 0; w++ {
 		n := min(64, len(a))
 		var m uint64
-		switch {
-		case c != c && op == opEQ:
-			for i, x := range a[:n] {
-				m |= bit(x != x) << (uint(i) & 63)
-			}
-		case c != c && op == opLT:
-			for i, x := range a[:n] {
-				m |= bit(x == x) << (uint(i) & 63)
-			}
-		case c != c: // nothing is above NaN
-		case op == opEQ:
-			for i, x := range a[:n] {
-				m |= bit(x == c) << (uint(i) & 63)
-			}
-		case op == opLT:
-			for i, x := range a[:n] {
-				m |= bit(x < c) << (uint(i) & 63)
-			}
-		default: // NaN is above c: not at or below it
-			for i, x := range a[:n] {
-				m |= (bit(x <= c) ^ 1) << (uint(i) & 63)
-			}
+		for i, x := range a[:n] {
+			m |= bit(op == opEQ && x != x || op == opLT && x == x) << (uint(i) & 63)
 		}
 		out[w] = m
 		a = a[n:]

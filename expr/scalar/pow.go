@@ -12,8 +12,16 @@ func Pow(x, y float64) float64 {
 	if y == 0 || x == 1 {
 		return 1
 	}
+	if y == 0.5 {
+		return math.Sqrt(x)
+	}
 	if math.Abs(y) > 0x1p31 {
 		return math.Pow(x, y) // far from 1 it overflows, next to 1 the error is small
+	}
+	if n := int(y); float64(n) == y && n >= -64 && n <= 64 {
+		if r := powInt(x, n); r != 0 && !math.IsInf(r, 0) && !math.IsNaN(r) {
+			return r
+		}
 	}
 	t1, t2 := log2Split(x)
 	y1 := head(y)
@@ -28,7 +36,10 @@ func Pow(x, y float64) float64 {
 	case z <= -1075:
 		return 0
 	}
-	n := math.Round(z)
+	n := 0.0
+	if math.Abs(z) > 0.5 {
+		n = math.Floor(z + 0.5)
+	}
 	ph -= n
 	t := head(pl + ph)
 	const (
@@ -45,6 +56,35 @@ func Pow(x, y float64) float64 {
 		t*(-1.65339022054652515390e-06+t*4.13813679705723846039e-08))))
 	r := (z*t1)/(t1-2) - (w + z*w)
 	return math.Ldexp(1-(r-z), int(n))
+}
+
+// powInt multiplies x out in sums of two floats; it is 0, infinite or NaN where a
+// step on the way is.
+func powInt(x float64, n int) float64 {
+	neg := n < 0
+	if neg {
+		n = -n
+	}
+	mul := func(ah, al, bh, bl float64) (h, l float64) {
+		p := ah * bh
+		e := math.FMA(ah, bh, -p) + (ah*bl + al*bh)
+		h = p + e
+		return h, e - (h - p)
+	}
+	rh, rl, bh, bl := 1.0, 0.0, x, 0.0
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			rh, rl = mul(rh, rl, bh, bl)
+		}
+		if n > 1 {
+			bh, bl = mul(bh, bl, bh, bl)
+		}
+	}
+	if !neg {
+		return rh
+	}
+	q := 1 / rh
+	return q + q*(math.FMA(-q, rh, 1)-q*rl)
 }
 
 // head clears the lower half of a float.
