@@ -320,34 +320,112 @@ func regexFinders(t *table) {
 		}
 		return firstGroup(f, i, re, f.str(0, i), re.FindStringSubmatchIndex(f.str(0, i)))
 	})
-	t.fn("regexp_substr", "text,text:text", "first match", func(f *frame, i int) error {
-		re, err := f.regex(f.str(1, i), "", false)
-		if err != nil {
-			return err
+	regexSearches(t)
+}
+
+// search is a call of regexp_count, regexp_instr or regexp_substr: what is left
+// out has a default.
+type search struct {
+	s        string
+	re       *scalar.Regex
+	start, n int
+	end      bool
+	group    int
+}
+
+// searchArgs are the optional parameters of the searches, in their order.
+var searchArgs = map[string][]string{
+	"regexp_count":  {"start", "flags"},
+	"regexp_instr":  {"start", "n", "endoption", "flags", "subexpr"},
+	"regexp_substr": {"start", "n", "flags", "subexpr"},
+}
+
+// search reads the arguments of row i.
+func (f *frame) search(i int, params []string) (q search, err error) {
+	q = search{s: f.str(0, i), start: 1, n: 1}
+	flags := ""
+	for k, name := range params[:len(f.args)-2] {
+		k += 2
+		switch name {
+		case "flags":
+			flags = f.str(k, i)
+			continue
+		case "start":
+			q.start = int(f.i32(k, i))
+		case "n":
+			q.n = int(f.i32(k, i))
+		case "subexpr":
+			q.group = int(f.i32(k, i))
+		case "endoption":
+			q.end = f.i32(k, i) == 1
+			if x := f.i32(k, i); x != 0 && x != 1 {
+				return q, badArgument(name, int(x))
+			}
 		}
-		if loc := re.FindStringIndex(f.str(0, i)); loc != nil {
-			return f.setStr(f.str(0, i)[loc[0]:loc[1]])
+		if x := f.i32(k, i); name != "endoption" && (x < 0 || x == 0 && name != "subexpr") {
+			return q, badArgument(name, int(x))
 		}
-		f.null(i)
-		return nil
+	}
+	q.re, err = f.noGlobal(f.str(1, i), flags, f.call.fn.Name)
+	return q, err
+}
+
+// find returns the place of the match that a search asks for, or of its group.
+func (q search) find() (lo, hi int, ok bool) {
+	skip := scalar.Offset(q.s, q.start-1)
+	if q.start > scalar.Len(q.s)+1 {
+		return 0, 0, false
+	}
+	locs := findFrom(q.re, q.s, skip, q.n)
+	if len(locs) < q.n || 2*q.group+1 >= len(locs[q.n-1]) {
+		return 0, 0, false
+	}
+	lo, hi = locs[q.n-1][2*q.group], locs[q.n-1][2*q.group+1]
+	return lo, hi, lo >= 0
+}
+
+func regexSearches(t *table) {
+	add := func(name, res, desc string, row func(f *frame, i int, q search) error) {
+		params := searchArgs[name]
+		sig := "text,text"
+		for n := 0; n <= len(params); n++ {
+			if n > 0 && params[n-1] == "flags" {
+				sig += ",text"
+			} else if n > 0 {
+				sig += ",int4"
+			}
+			t.fn(name, sig+":"+res, desc, func(f *frame, i int) error {
+				q, err := f.search(i, params)
+				if err != nil {
+					return err
+				}
+				return row(f, i, q)
+			})
+		}
+	}
+	add("regexp_count", "int4", "number of matches", func(f *frame, i int, q search) error {
+		if q.start > scalar.Len(q.s)+1 {
+			return f.setI32(i, 0)
+		}
+		return f.setI32(i, int32(len(q.re.FindAllStringIndex(q.s[scalar.Offset(q.s, q.start-1):], -1))))
 	})
-	t.fn("regexp_count", "text,text:int4", "number of matches", func(f *frame, i int) error {
-		re, err := f.regex(f.str(1, i), "", false)
-		if err != nil {
-			return err
+	add("regexp_instr", "int4", "place of a match, 0: none", func(f *frame, i int, q search) error {
+		lo, hi, ok := q.find()
+		switch {
+		case !ok:
+			return f.setI32(i, 0)
+		case q.end:
+			lo = hi
 		}
-		return f.setI32(i, int32(len(re.FindAllStringIndex(f.str(0, i), -1))))
+		return f.setI32(i, int32(scalar.Len(q.s[:lo]))+1)
 	})
-	t.fn("regexp_instr", "text,text:int4", "place of the first match, 0: none", func(f *frame, i int) error {
-		re, err := f.regex(f.str(1, i), "", false)
-		if err != nil {
-			return err
+	add("regexp_substr", "text", "a match", func(f *frame, i int, q search) error {
+		lo, hi, ok := q.find()
+		if !ok {
+			f.null(i)
+			return nil
 		}
-		s := f.str(0, i)
-		if loc := re.FindStringIndex(s); loc != nil {
-			return f.setI32(i, int32(scalar.Len(s[:loc[0]]))+1)
-		}
-		return f.setI32(i, 0)
+		return f.setStr(q.s[lo:hi])
 	})
 }
 

@@ -86,10 +86,18 @@ func (f *frame) setF64(i int, x float64) error   { f.out.F64[i] = x; return nil 
 func (f *frame) setDec(i int, x decimal.Decimal) { f.out.Dec[i] = x }
 func (f *frame) setStr(s string) error           { f.out.Data = append(f.out.Data, s...); return nil }
 func (f *frame) setBytes(b []byte) error         { f.out.Data = append(f.out.Data, b...); return nil }
-func (f *frame) fail(i int, err error)           { f.ctx.Fail(int32(i), sqlerr.From(err)); f.null(i) }
+
 func (f *frame) setDecErr(i int, x decimal.Decimal, err error) error {
 	f.out.Dec[i] = x
 	return err
+}
+
+// fail notes that row i has no value. The error is copied: many are variables of
+// the package, and whoever reports one may add to it.
+func (f *frame) fail(i int, err error) {
+	e := *sqlerr.From(err)
+	f.ctx.Fail(int32(i), &e)
+	f.null(i)
 }
 
 // strictValid makes the result NULL where an argument is. It tells whether every
