@@ -63,6 +63,18 @@ func (b *broker) produce(topic string, partitions int32, values ...string) {
 	}
 }
 
+// produceTo writes values to one partition, in order.
+func (b *broker) produceTo(topic string, partition int32, values ...string) {
+	b.t.Helper()
+	rs := make([]*kgo.Record, len(values))
+	for i, v := range values {
+		rs[i] = &kgo.Record{Topic: topic, Partition: partition, Value: []byte(v)}
+	}
+	if err := b.kc.ProduceSync(testContext(b.t), rs...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // read returns all records of a topic that are there now, by partition in order.
 func (b *broker) read(topic string) []*kgo.Record {
 	b.t.Helper()

@@ -1,0 +1,330 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// crashRuns is how often the server is killed.
+func crashRuns(t *testing.T) int {
+	v := os.Getenv("STREAMSQL_CRASH_RUNS")
+	if v == "" {
+		return 15
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		t.Fatalf("STREAMSQL_CRASH_RUNS=%q is no count", v)
+	}
+	return n
+}
+
+// crashEvents is how many events are produced at once, at most.
+const crashEvents = 300
+
+// crashBegin is the time of the first event; one follows each 10 ms.
+var crashBegin = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func crashEvent(i int, at time.Time) string {
+	return fmt.Sprintf(`{"id":%d,"k":%d,"v":%d,"ts":"%s"}`, i, i*i%17, i*7919%1000-500, at.Format(time.RFC3339Nano))
+}
+
+// crashViews are the views with their queries; %s is how events are windowed.
+var crashViews = []struct{ name, options, query string }{
+	{name: "by_key", query: "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS lo, max(v) AS hi FROM events GROUP BY k"},
+	{name: "spread", options: "WITH (parallelism = 2)",
+		query: "SELECT v % 50 AS m, count(*) AS n, count(DISTINCT k) AS ks, avg(v) AS mean FROM events GROUP BY v % 50"},
+	{name: "per_10s", query: "SELECT window_start, k, count(*) AS n, sum(v) AS total FROM %s GROUP BY window_start, k"},
+	{name: "closed", options: "WITH (output_mode = 'append')",
+		query: "SELECT window_start, count(*) AS n, max(v) AS hi FROM %s GROUP BY window_start"},
+	{name: "live", options: "WITH (trigger = 'real_time', checkpoint_interval = '100 ms')",
+		query: "SELECT k % 3 AS r, count(*) AS n, sum(v) AS total FROM events GROUP BY k % 3"},
+	{name: "paced", options: "WITH (trigger = 'processing_time 150 ms')",
+		query: "SELECT k % 2 AS r, count(*) AS n, sum(v) AS total FROM events GROUP BY k % 2"},
+	{name: "joined", query: "SELECT n.name, count(*) AS n, sum(e.v) AS total FROM events e JOIN names n ON n.k = e.k GROUP BY n.name"},
+	{name: "over", query: "SELECT n % 2 AS odd, sum(total) AS total, max(hi) AS hi FROM by_key GROUP BY n % 2"},
+}
+
+const (
+	crashWindows   = "TUMBLE(events, ts, INTERVAL '10 seconds')"
+	pgCrashWindows = "(SELECT *, date_bin('10 seconds', ts, '2000-01-01') AS window_start FROM events) e"
+)
+
+func crashQuery(query, windows string) string {
+	if strings.Contains(query, "%s") {
+		return fmt.Sprintf(query, windows)
+	}
+	return query
+}
+
+// crashSetUp declares everything that must survive.
+func crashSetUp(c *db, k *broker, in, plain, upsert, files string) {
+	c.exec("CREATE TABLE names (k int PRIMARY KEY, name text)")
+	c.exec("INSERT INTO names SELECT i, 'name ' || i % 4 FROM generate_series(0, 16) AS g(i)")
+	c.exec("CREATE TABLE notes (id bigint PRIMARY KEY, g int, note text)")
+	c.exec(fmt.Sprintf(`CREATE SOURCE events (id bigint, k int, v int, ts timestamptz,
+		WATERMARK FOR ts AS ts - INTERVAL '2 seconds')
+		WITH (connector = 'kafka', brokers = '%s', topic = '%s') FORMAT PLAIN ENCODE JSON`, k.addr, in))
+	for _, v := range crashViews {
+		c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s %s AS %s", v.name, v.options, crashQuery(v.query, crashWindows)))
+	}
+	c.exec("CREATE MATERIALIZED VIEW noted AS SELECT g, count(*) AS n, min(id) AS lo, max(note) AS hi FROM notes GROUP BY g")
+	c.exec(fmt.Sprintf("CREATE SINK files WITH (connector = 'file', path = '%s') FORMAT PLAIN ENCODE JSON AS SELECT id, k FROM events", files))
+	c.exec(fmt.Sprintf(`CREATE SINK plain WITH (connector = 'kafka', brokers = '%s', topic = '%s', output_mode = 'append')
+		FORMAT PLAIN ENCODE JSON AS SELECT id, v FROM events`, k.addr, plain))
+	c.exec(fmt.Sprintf(`CREATE SINK upsert WITH (connector = 'kafka', brokers = '%s', topic = '%s')
+		FORMAT UPSERT ENCODE JSON AS SELECT k, n, total FROM by_key`, k.addr, upsert))
+}
+
+// writer is a client that inserts notes, one statement after the other.
+type writer struct {
+	next  int64
+	acked []int64
+	tried map[int64]bool
+}
+
+// insert inserts until the server goes away.
+func (w *writer) insert(ctx context.Context, url string) {
+	var c *pgx.Conn
+	for c == nil && ctx.Err() == nil {
+		var err error
+		if c, err = pgx.Connect(ctx, url); err != nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	if c == nil {
+		return
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	for ctx.Err() == nil {
+		ids := []int64{w.next}
+		if w.next%5 == 0 { // some statements of two rows: both or none
+			ids = append(ids, w.next+1)
+		}
+		w.next += int64(len(ids))
+		values := make([]string, len(ids))
+		for i, id := range ids {
+			w.tried[id] = true
+			values[i] = fmt.Sprintf("(%d, %d, 'note %d')", id, id%7, id)
+		}
+		if _, err := c.Exec(ctx, "INSERT INTO notes VALUES "+strings.Join(values, ", ")); err != nil {
+			return
+		}
+		w.acked = append(w.acked, ids...)
+	}
+}
+
+// TestCrash kills the server at random instants of its life, its start included,
+// while everything runs. In the end all views are what an undisturbed server and
+// PostgreSQL say, no acknowledged row is missing, a file sink has each row once
+// and a Kafka sink at least once.
+func TestCrash(t *testing.T) {
+	runs, seed := crashRuns(t), rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	k := kafka(t)
+	in, plain, upsert := k.topic(3), k.topic(2), k.topic(2)
+	dir, files := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	s := serve(t, dir)
+	crashSetUp(s.connect(), k, in, plain, upsert, files)
+
+	w := &writer{tried: map[int64]bool{}}
+	var events []string
+	duringStart := 0
+	for range runs {
+		ctx, cancel := context.WithCancel(context.Background())
+		done, acked := make(chan struct{}), len(w.acked)
+		go func() {
+			defer close(done)
+			w.insert(ctx, s.url())
+		}()
+		wait := time.Duration(50+rng.IntN(750)) * time.Millisecond
+		if rng.IntN(4) == 0 {
+			wait = time.Duration(rng.IntN(50)) * time.Millisecond
+		}
+		time.AfterFunc(wait, s.kill)
+		for !s.ended() {
+			first := len(events)
+			for range 1 + rng.IntN(crashEvents) {
+				events = append(events, crashEvent(len(events), crashBegin.Add(time.Duration(len(events))*10*time.Millisecond)))
+			}
+			k.produceEvents(in, events[first:], first)
+			time.Sleep(time.Duration(rng.IntN(10)) * time.Millisecond)
+		}
+		cancel()
+		<-done
+		if len(w.acked) == acked {
+			duringStart++
+		}
+		s = launch(t, dir)
+	}
+	s.ready()
+	t.Logf("%d kills, %d of them before the server took a row; %d events, %d rows acknowledged",
+		runs, duringStart, len(events), len(w.acked))
+	// One event of each partition far ahead closes all windows.
+	last := crashBegin.Add(time.Duration(len(events)) * 10 * time.Millisecond)
+	for range 3 {
+		events = append(events, crashEvent(len(events), last.Add(time.Hour)))
+	}
+	k.produceEvents(in, events[len(events)-3:], len(events)-3)
+	c := s.connect()
+	c.exec("SET TIME ZONE 'UTC'; FLUSH")
+
+	checkCrashViews(t, c, events, last)
+	checkUndisturbed(t, c, k, in, k.topic(2), k.topic(2))
+	checkNotes(t, c, w)
+	checkCrashSinks(t, c, k, plain, upsert, files, len(events))
+}
+
+// produceEvents writes events from number first on, each to the partition of its
+// number.
+func (b *broker) produceEvents(topic string, events []string, first int) {
+	b.t.Helper()
+	lists := make([][]string, 3)
+	for i, e := range events {
+		lists[(first+i)%3] = append(lists[(first+i)%3], e)
+	}
+	for p, l := range lists {
+		b.produceTo(topic, int32(p), l...)
+	}
+}
+
+// checkCrashViews compares with PostgreSQL; what was closed ends before last.
+func checkCrashViews(t *testing.T, c *db, events []string, last time.Time) {
+	t.Helper()
+	pg := oracle(t, events)
+	pg.exec(`CREATE TABLE events AS SELECT (l->>'id')::bigint AS id, (l->>'k')::int AS k, (l->>'v')::int AS v,
+		(l->>'ts')::timestamptz AS ts FROM lines;
+		CREATE TABLE names AS SELECT i AS k, 'name ' || i % 4 AS name FROM generate_series(0, 16) AS g(i)`)
+	for _, v := range crashViews {
+		query := crashQuery(v.query, pgCrashWindows)
+		cond := ""
+		if v.name == "closed" {
+			cond = " WHERE window_start < '" + last.Format(time.RFC3339) + "'"
+		}
+		same(t, v.name, c.rows("SELECT * FROM "+v.name+cond), pg.rows("SELECT * FROM ("+query+") q"+cond))
+		pg.exec("CREATE VIEW " + v.name + " AS " + query)
+	}
+	if states := c.rows("SELECT name, state FROM streamsql.queries WHERE state <> 'running'"); len(states) > 0 {
+		t.Errorf("queries that do not run: %q", states)
+	}
+	if late := c.value("SELECT sum(late_rows) FROM streamsql.queries"); late != "0" {
+		t.Errorf("%s late rows", late)
+	}
+}
+
+// checkUndisturbed compares with a server that reads the topic without a crash.
+func checkUndisturbed(t *testing.T, c *db, k *broker, in, plain, upsert string) {
+	t.Helper()
+	u := serve(t, t.TempDir()).connect()
+	u.exec("SET TIME ZONE 'UTC'")
+	crashSetUp(u, k, in, plain, upsert, filepath.Join(t.TempDir(), "out"))
+	u.exec("FLUSH")
+	for _, v := range crashViews {
+		same(t, v.name+" beside an undisturbed server", c.rows("SELECT * FROM "+v.name), u.rows("SELECT * FROM "+v.name))
+	}
+}
+
+// checkNotes checks the table and its view against what the client was told.
+func checkNotes(t *testing.T, c *db, w *writer) {
+	t.Helper()
+	there := map[int64]bool{}
+	for _, r := range c.rows("SELECT id FROM notes") {
+		id, err := strconv.ParseInt(r, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there[id] {
+			t.Errorf("row %d is there twice", id)
+		}
+		if there[id] = true; !w.tried[id] {
+			t.Errorf("row %d was never inserted", id)
+		}
+	}
+	for _, id := range w.acked {
+		if !there[id] {
+			t.Errorf("row %d was acknowledged and is lost", id)
+		}
+	}
+	for id := range w.tried {
+		if id%5 == 0 && w.tried[id+1] && there[id] != there[id+1] {
+			t.Errorf("half of the statement of row %d is there", id)
+		}
+	}
+	if len(w.acked) == 0 {
+		t.Error("no row was acknowledged")
+	}
+	same(t, "noted", c.rows("SELECT * FROM noted"),
+		c.rows("SELECT g, count(*), min(id), max(note) FROM notes GROUP BY g"))
+}
+
+// checkCrashSinks checks that each of n events is in the files once and in the
+// plain topic at least once, and that the upsert topic folds to the view.
+func checkCrashSinks(t *testing.T, c *db, k *broker, plain, upsert, files string, n int) {
+	t.Helper()
+	count := make([]int, n)
+	for _, l := range partLines(t, files) {
+		count[jsonInt(t, l, "id")]++
+	}
+	wrong := 0
+	for id, c := range count {
+		if c != 1 {
+			if wrong++; wrong < 10 {
+				t.Errorf("event %d is %d times in the files", id, c)
+			}
+		}
+	}
+	clear(count)
+	records := k.read(plain)
+	for _, r := range records {
+		count[jsonInt(t, string(r.Value), "id")]++
+	}
+	if i := slices.Index(count, 0); i >= 0 {
+		t.Errorf("event %d is not in the topic", i)
+	}
+	t.Logf("topic: %d records for %d events", len(records), n)
+	var folded []string
+	for _, v := range k.fold(upsert) {
+		folded = append(folded, fmt.Sprintf("%d|%d|%d", jsonInt(t, v, "k"), jsonInt(t, v, "n"), jsonInt(t, v, "total")))
+	}
+	same(t, "upsert topic", folded, c.rows("SELECT k, n, total FROM by_key"))
+}
+
+// partLines returns the lines of all files that a file sink has published.
+func partLines(t *testing.T, dir string) []string {
+	t.Helper()
+	parts, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range parts {
+		if text := strings.TrimSpace(readFile(t, p)); text != "" {
+			out = append(out, strings.Split(text, "\n")...)
+		}
+	}
+	return out
+}
+
+func jsonInt(t *testing.T, text, field string) int64 {
+	t.Helper()
+	m := map[string]json.Number{}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	n, err := m[field].Int64()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return n
+}
