@@ -215,6 +215,9 @@ func (j *Join) pairs(b *arrowbatch.Batch, hit []bool) error {
 	if len(j.pairP) == 0 {
 		return nil
 	}
+	if err := j.rt.Ctx.Err(); err != nil {
+		return err
+	}
 	out := j.combine(b, j.pairP, j.build, j.pairB)
 	if j.Residual != nil {
 		sel := expr.Filter(j.rt.Eval, j.Residual, out, nil, nil)
