@@ -86,11 +86,13 @@ func ConstInterval(iv arrowbatch.IntervalValue) Expr {
 }
 
 // ConstNumber is a number as written in SQL: integer, bigint or, with a point, an
-// exponent or too many digits, numeric. A minus before a literal belongs to it:
-// -2147483648 is an integer.
+// exponent or too many digits, numeric. Unary joins a minus before it with it:
+// -2147483648 is an integer though 2147483648 is not.
 func ConstNumber(text string) (Expr, error) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return ConstInt(i), nil
+		c := ConstInt(i).(*constant)
+		c.number = text
+		return c, nil
 	}
 	d, err := decimal.Parse(text)
 	if err != nil {
@@ -98,7 +100,7 @@ func ConstNumber(text string) (Expr, error) {
 	}
 	v := arrowbatch.NewFlat(arrowbatch.Decimal, 0)
 	v.AppendDecimal(d)
-	return &constant{typ: types.TNumeric, v: v}, nil
+	return &constant{typ: types.TNumeric, v: v, number: text}, nil
 }
 
 // needBool checks that an argument of a logical construct is boolean, which an

@@ -89,6 +89,9 @@ func (c *cast) run(f *frame) *arrowbatch.Vec {
 func Cast(e Expr, t types.Type, ctx CastContext) (Expr, error) {
 	from := e.Type()
 	if from.ID == t.ID && from.Equal(t) {
+		if c, ok := e.(*constant); ok && c.number != "" {
+			return &constant{typ: c.typ, v: c.v}, nil // a minus before a cast is an operator
+		}
 		return e, nil
 	}
 	if from.ID == types.Unknown {
@@ -165,7 +168,7 @@ func castUnknown(e Expr, t types.Type, ctx CastContext) (Expr, error) {
 	}
 	s := string(c.v.BytesAt(0))
 	if isReg(t.ID) {
-		return &cast{x: &constant{types.TText, c.v}, typ: t, ctx: ctx, conv: findConverter(types.TText, t, ctx)}, nil
+		return &cast{x: &constant{typ: types.TText, v: c.v}, typ: t, ctx: ctx, conv: findConverter(types.TText, t, ctx)}, nil
 	}
 	v := arrowbatch.NewVec(t.Shape(), 0)
 	err := types.ParseString(t, s, v, checkEnv)
@@ -175,7 +178,7 @@ func castUnknown(e Expr, t types.Type, ctx CastContext) (Expr, error) {
 	}
 	if dependsOnEnv(t, s) {
 		v.Release()
-		return &cast{x: &constant{types.TText, c.v}, typ: t, ctx: ctx, conv: findConverter(types.TText, t, ctx)}, nil
+		return &cast{x: &constant{typ: types.TText, v: c.v}, typ: t, ctx: ctx, conv: findConverter(types.TText, t, ctx)}, nil
 	}
 	return &constant{typ: t, v: v}, nil
 }

@@ -106,6 +106,9 @@ func (c *column) String() string {
 type constant struct {
 	typ types.Type
 	v   *arrowbatch.Vec
+	// number is the text of a number as written in SQL; a minus before it belongs
+	// to it.
+	number string
 }
 
 func (c *constant) Type() types.Type { return c.typ }

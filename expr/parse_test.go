@@ -306,12 +306,6 @@ func (p *parser) prefix() Expr {
 		return must(Not(p.expr(bpNot)))
 	case w == "-" || w == "+":
 		p.next()
-		if t := p.peek(); w == "-" && t != "" && t[0] >= '0' && t[0] <= '9' {
-			if at := p.i + 1; at >= len(p.toks) || p.toks[at] != "::" && p.toks[at] != "[" {
-				p.next() // the sign belongs to the number
-				return must(ConstNumber("-" + t))
-			}
-		}
 		return must(Unary(w, p.expr(bpUnary)))
 	case w != "" && strings.IndexByte("~!@|", w[0]) >= 0:
 		p.next()

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strings"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 )
@@ -454,6 +456,12 @@ func Binary(op string, l, r Expr) (Expr, error) {
 
 // Unary binds a prefix operator: + - @ ~ |/ ||/ !! and so on.
 func Unary(op string, x Expr) (Expr, error) {
+	if n, ok := x.(*constant); ok && op == "-" && n.number != "" {
+		if rest, neg := strings.CutPrefix(n.number, "-"); neg {
+			return ConstNumber(rest)
+		}
+		return ConstNumber("-" + n.number)
+	}
 	args := []Expr{x}
 	c, ok, ambiguous := resolve(functionTable().ops[op], argTypes(args), false)
 	switch {
