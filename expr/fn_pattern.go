@@ -96,6 +96,11 @@ func likeOperators(t *table) {
 				return
 			}
 			p := f.ctx.like(f.str(1, 0))
+			col := f.args[0].v
+			dense := f.sel == nil || len(f.sel)*4 > f.n
+			if dense && p.MatchColumn(f.out.Bits, col.Off[:f.n+1], col.Data, neg) {
+				return
+			}
 			f.each(func(f *frame, i int) error {
 				ok, err := p.Match(f.bytes(0, i))
 				f.out.Bits.Put(i, ok != neg)

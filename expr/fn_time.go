@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/decimal"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
@@ -27,12 +28,16 @@ func clockFunctions(t *table) {
 	for _, name := range []string{"now", "transaction_timestamp", "statement_timestamp"} {
 		t.fn(name, ":timestamptz", "when the statement began, or the epoch's time", now, stable)
 	}
-	t.fn("clock_timestamp", ":timestamptz", "the present moment", func(f *frame, i int) error {
-		if f.ctx.Clock == nil {
-			return f.setI64(i, f.ctx.Now)
+	// The clock is read once a batch: rows of a batch are computed together.
+	t.fn("clock_timestamp", ":timestamptz", "the present moment", nil, kernel(func(f *frame) {
+		us := f.ctx.Now
+		if f.ctx.Clock != nil {
+			us = clock.Micros(f.ctx.Clock)
 		}
-		return f.setI64(i, f.ctx.Clock.Now().UnixMicro())
-	}, volatileF)
+		for i := range f.out.I64 {
+			f.out.I64[i] = us
+		}
+	}), volatileF)
 }
 
 // unitOf resolves the unit named by argument k, for values of type typ; the last

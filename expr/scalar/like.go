@@ -86,6 +86,41 @@ func (l *LikePattern) Match(s []byte) (bool, error) {
 	return likeMatch(s, l.pattern)
 }
 
+// MatchColumn matches the n values that off divides data into, and sets their bits
+// in out, inverted if negate is set. It tells whether the pattern has a shape for
+// which that is a plain loop; if not, nothing is done.
+func (l *LikePattern) MatchColumn(out []uint64, off []int32, data []byte, negate bool) bool {
+	var hit func(s, lit []byte) bool
+	switch l.kind {
+	case likePrefix:
+		hit = bytes.HasPrefix
+	case likeSuffix:
+		hit = bytes.HasSuffix
+	case likeContains:
+		hit = bytes.Contains
+	default:
+		return false
+	}
+	flip := uint64(0)
+	if negate {
+		flip = ^uint64(0)
+	}
+	lit, short := l.lit, int32(len(l.lit))
+	n := len(off) - 1
+	for w, i := 0, 0; i < n; w++ {
+		var m uint64
+		for k := range min(64, n-i) {
+			lo, hi := off[i+k], off[i+k+1]
+			if hi-lo >= short && hit(data[lo:hi], lit) {
+				m |= 1 << (uint(k) & 63)
+			}
+		}
+		out[w] = m ^ flip
+		i += 64
+	}
+	return true
+}
+
 // likeMatch walks text and pattern together and, at a mismatch, goes back to the
 // last % only: earlier ones cannot help.
 func likeMatch(s, p []byte) (bool, error) {
