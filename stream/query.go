@@ -255,29 +255,39 @@ func permanent(err error) bool {
 
 // flush asks for everything there is now to be absorbed and waits for it.
 func (q *Query) flush(ctx context.Context) error {
-	q.mu.Lock()
-	switch q.status.State {
-	case Finished, Paused:
-		if q.status.State == Paused || !q.hasFeeds() {
-			q.mu.Unlock()
-			return nil
-		}
-	case Failed:
-		st := q.status
-		q.mu.Unlock()
-		return st.failure()
+	f, err := q.wish()
+	if f == nil || err != nil {
+		return err
 	}
-	f := &flush{done: make(chan struct{})}
-	q.flushes = append(q.flushes, f)
-	q.mu.Unlock()
-	q.begin() // a finished run over tables begins again
-	q.poke()
 	select {
 	case <-f.done:
 		return f.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// wish asks for everything there is now to be absorbed; nil: nothing is to be
+// waited for.
+func (q *Query) wish() (*flush, error) {
+	q.mu.Lock()
+	switch q.status.State {
+	case Finished, Paused:
+		if q.status.State == Paused || !q.hasFeeds() {
+			q.mu.Unlock()
+			return nil, nil
+		}
+	case Failed:
+		st := q.status
+		q.mu.Unlock()
+		return nil, st.failure()
+	}
+	f := &flush{done: make(chan struct{})}
+	q.flushes = append(q.flushes, f)
+	q.mu.Unlock()
+	q.begin() // a finished run over tables begins again
+	q.poke()
+	return f, nil
 }
 
 // hasFeeds tells whether the query reads stored relations, which may have grown

@@ -82,6 +82,11 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	if err := settle(ctx, c, last, r.plan); err != nil {
 		return false, err
 	}
+	if last == nil {
+		if ok, err := q.awaitStatic(ctx, c); !ok || err != nil {
+			return false, err
+		}
+	}
 	r.graph = exec.NewGraph(ctx, c.Fragments, q.m.cfg.Store, q.m.cfg.Clock)
 	q.started(r)
 	r.graph.Start()
