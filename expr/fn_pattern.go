@@ -237,7 +237,7 @@ func regexReplace(f *frame, re *scalar.Regex, s, repl string, start, n int) erro
 	}
 	skip := scalar.Offset(s, start-1)
 	last := 0
-	for k, loc := range findFrom(re, s, skip, limit) {
+	for k, loc := range re.FindFrom(s, skip, limit) {
 		if n > 0 && k != n-1 {
 			continue
 		}
@@ -246,22 +246,6 @@ func regexReplace(f *frame, re *scalar.Regex, s, repl string, start, n int) erro
 		last = loc[1]
 	}
 	return f.setStr(s[last:])
-}
-
-// findFrom returns matches whose places count from the start of s, though the
-// search begins at byte skip.
-func findFrom(re *scalar.Regex, s string, skip, limit int) [][]int {
-	locs := re.FindAllStringSubmatchIndex(s[skip:], limit)
-	if skip > 0 {
-		for _, loc := range locs {
-			for k := range loc {
-				if loc[k] >= 0 {
-					loc[k] += skip
-				}
-			}
-		}
-	}
-	return locs
 }
 
 func regexSplit(f *frame, i int, flags string) error {
@@ -381,7 +365,7 @@ func (q search) find() (lo, hi int, ok bool) {
 	if q.start > scalar.Len(q.s)+1 {
 		return 0, 0, false
 	}
-	locs := findFrom(q.re, q.s, skip, q.n)
+	locs := q.re.FindFrom(q.s, skip, q.n)
 	if len(locs) < q.n || 2*q.group+1 >= len(locs[q.n-1]) {
 		return 0, 0, false
 	}
@@ -412,7 +396,7 @@ func regexSearches(t *table) {
 		if q.start > scalar.Len(q.s)+1 {
 			return f.setI32(i, 0)
 		}
-		return f.setI32(i, int32(len(q.re.FindAllStringIndex(q.s[scalar.Offset(q.s, q.start-1):], -1))))
+		return f.setI32(i, int32(len(q.re.FindFrom(q.s, scalar.Offset(q.s, q.start-1), -1))))
 	})
 	add("regexp_instr", "int4", "place of a match, 0: none", func(f *frame, i int, q search) error {
 		lo, hi, ok := q.find()

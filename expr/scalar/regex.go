@@ -24,6 +24,45 @@ type regexFlags struct {
 type Regex struct {
 	*regexp.Regexp
 	Global bool
+	// empty: the pattern matches the empty text. context: it looks at what stands
+	// before a match (^, \A, \m and so on).
+	empty, context bool
+}
+
+// FindFrom returns up to limit matches (below 0: all) with their groups, in a
+// search that begins at byte skip. As in PostgreSQL an empty match may follow
+// right behind another match.
+func (re *Regex) FindFrom(s string, skip, limit int) [][]int {
+	switch {
+	case re.context && skip > 0:
+		var kept [][]int
+		for _, loc := range re.FindAllStringSubmatchIndex(s, -1) {
+			if loc[0] >= skip && (limit < 0 || len(kept) < limit) {
+				kept = append(kept, loc)
+			}
+		}
+		return kept
+	case re.context || !re.empty && skip == 0:
+		return re.FindAllStringSubmatchIndex(s, limit)
+	}
+	var locs [][]int
+	for pos := skip; pos <= len(s) && (limit < 0 || len(locs) < limit); {
+		loc := re.FindStringSubmatchIndex(s[pos:])
+		if loc == nil {
+			break
+		}
+		for k := range loc {
+			if loc[k] >= 0 {
+				loc[k] += pos
+			}
+		}
+		locs = append(locs, loc)
+		if pos = loc[1]; loc[0] == loc[1] {
+			_, w := utf8.DecodeRuneInString(s[pos:])
+			pos += max(w, 1)
+		}
+	}
+	return locs
 }
 
 func badRegex(format string, args ...any) error {
@@ -131,7 +170,7 @@ func compile(pattern string, f regexFlags) (*Regex, error) {
 	if !t.lazy {
 		re.Longest()
 	}
-	return &Regex{Regexp: re, Global: f.global}, nil
+	return &Regex{Regexp: re, Global: f.global, empty: re.MatchString(""), context: t.context}, nil
 }
 
 // regexFault puts the matcher's complaint in PostgreSQL's words.
@@ -165,7 +204,9 @@ type regexTranslator struct {
 	f    regexFlags
 	out  strings.Builder
 	lazy bool // there is a quantifier that takes as little as it can
-	atom bool // something stands before, that a quantifier may follow
+	// context: something looks at what stands before a match.
+	context bool
+	atom    bool // something stands before, that a quantifier may follow
 }
 
 func (t *regexTranslator) run() error {
@@ -190,6 +231,7 @@ func (t *regexTranslator) run() error {
 		case '^', '$':
 			t.out.WriteByte(c)
 			t.atom = false
+			t.context = t.context || c == '^'
 		case ' ', '\t', '\n', '\r', '\f', '\v', '#':
 			err = t.blank(c)
 		default:
@@ -306,27 +348,32 @@ func (t *regexTranslator) escape() error {
 		t.out.WriteString("[^" + classes[c|0x20] + "]")
 		return nil
 	case 'A':
+		t.context = true
 		t.out.WriteString(`\A`)
 		return nil
 	case 'Z':
 		t.out.WriteString(`\z`)
 		return nil
 	case 'y':
+		t.context = true
 		t.out.WriteString(`\b`)
 		return nil
 	case 'Y':
+		t.context = true
 		t.out.WriteString(`\B`)
 		return nil
 	case 'm':
 		if !t.wordFollows() {
 			return unsupportedRegex(`\m before anything but a word character`)
 		}
+		t.context = true
 		t.out.WriteString(`\b`)
 		return nil
 	case 'M':
 		if !t.wordPrecedes() {
 			return unsupportedRegex(`\M behind anything but a word character`)
 		}
+		t.context = true
 		t.out.WriteString(`\b`)
 		return nil
 	}
@@ -444,6 +491,7 @@ func (t *regexTranslator) bracket() error {
 	for _, edge := range [...]string{"[:<:]]", "[:>:]]"} {
 		if strings.HasPrefix(rest, edge) {
 			t.i += len(edge)
+			t.context = true
 			t.out.WriteString(`\b`)
 			return nil
 		}
