@@ -2,12 +2,12 @@ package aggregate
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/decimal"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/sql/types"
 )
 
 // i128 is a signed 128-bit sum: no number of int64 values overflows it.
@@ -205,32 +205,15 @@ func (a *sumInterval) Result(ids []int32, out *arrowbatch.Vec, fail func(int, *s
 		}
 		x := arrowbatch.IntervalValue{Months: int32(m), Days: int32(d), Micros: us}
 		if a.avg {
-			x = divInterval(x, float64(a.n[g]))
+			var err error
+			if x, err = types.DivInterval(x, float64(a.n[g])); err != nil {
+				fail(k, sqlerr.From(err))
+				out.AppendNull()
+				continue
+			}
 		}
 		out.AppendInterval(x)
 	}
 }
-
-// divInterval follows PostgreSQL's interval_div: what is left of months goes to
-// days (30 a month), what is left of days to the time.
-func divInterval(x arrowbatch.IntervalValue, by float64) arrowbatch.IntervalValue {
-	const usPerDay = 86400e6
-	m := float64(x.Months) / by
-	d := float64(x.Days) / by
-	months, days := math.Trunc(m), math.Trunc(d)
-	monthDays := roundMicro((m - months) * 30)
-	rest := roundMicro(monthDays-math.Trunc(monthDays)) + roundMicro(d-days)
-	days += math.Trunc(monthDays)
-	if math.Abs(rest) >= 1 {
-		days += math.Trunc(rest)
-		rest -= math.Trunc(rest)
-	}
-	us := math.RoundToEven(float64(x.Micros)/by + rest*usPerDay)
-	return arrowbatch.IntervalValue{Months: int32(months), Days: int32(days), Micros: int64(us)}
-}
-
-// roundMicro rounds a part of days to whole microseconds of a second, as
-// PostgreSQL's TSROUND does.
-func roundMicro(x float64) float64 { return math.RoundToEven(x*1e6) / 1e6 }
 
 func (a *sumInterval) Reset() { a.n, a.s = a.n[:0], a.s[:0] }
