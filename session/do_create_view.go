@@ -240,8 +240,10 @@ func (s *Session) defineSink(text string, t *sql.CreateSink, d *Definition) (*ca
 		d.Query = &sql.Query{Body: &sql.Select{Targets: []sql.Target{{X: &sql.Star{}}}, From: []sql.TableRef{t.From}}}
 		query = sql.FormatQuery(d.Query)
 	}
-	if d.Query == nil {
-		return o, nil, s.checkSink(o)
+	if d.Query == nil { // its rows are known when a flow is created, which checks again
+		bare := *o
+		bare.AppendOnly = true
+		return o, nil, s.checkSink(&bare)
 	}
 	if o, plan, err = s.plan(text, query, d); err != nil {
 		return nil, nil, err

@@ -166,9 +166,11 @@ func (m *Manager) Control(_ context.Context, o *catalog.Object, a sql.ControlAct
 		if s := q.Status().State; s != Paused && s != Failed {
 			return sqlerr.New(sqlerr.ObjectNotInState, "%s is not paused, it is %s", o.Name, s)
 		}
+		q.set(Creating, nil) // who flushes from now on waits for it
 		q.begin()
 	case sql.Restart:
 		q.stop()
+		q.set(Creating, nil)
 		q.begin()
 	}
 	return nil

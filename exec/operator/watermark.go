@@ -140,6 +140,13 @@ func (w *Watermark) ProcessWatermark(in arrowbatch.EventTime) (arrowbatch.EventT
 			m, any = min(m, x), true
 		}
 	}
+	if !any { // all are idle: it stays, but what they have read counts
+		for _, x := range w.split {
+			if x != arrowbatch.NoTime {
+				m, any = min(m, x), true
+			}
+		}
+	}
 	if any && m > w.own {
 		w.own = m
 	}
