@@ -105,8 +105,12 @@ func keyOrders(t types.Type) bool {
 
 // again returns a function that builds a node over and over, the first time with
 // what is built now, so that what cannot be built is known before the read begins.
-func (b *builder) again(n physical.Node) (func() (*exec.Tree, error), error) {
+// many: it will be built more than once.
+func (b *builder) again(n physical.Node, many bool) (func() (*exec.Tree, error), error) {
 	c := *b
+	if many && c.replay == nil {
+		c.replay = map[physical.NodeID]*operator.KeptRows{}
+	}
 	first, err := c.tree(n)
 	if err != nil {
 		return nil, err
@@ -121,13 +125,39 @@ func (b *builder) again(n physical.Node) (func() (*exec.Tree, error), error) {
 	}, nil
 }
 
+// replayed lets a leaf that is built again and again, and gives the same rows each
+// time, keep them.
+func (b *builder) replayed(n physical.Node, t *exec.Tree) *exec.Tree {
+	if b.replay == nil || t == nil {
+		return t
+	}
+	switch n := n.(type) {
+	case *physical.SystemScan:
+	case *physical.RelationScan:
+		for _, e := range n.KeyEq {
+			if _, ok := expr.AsConst(e); !ok {
+				return t
+			}
+		}
+	default:
+		return t
+	}
+	kept := b.replay[n.ID()]
+	if kept == nil {
+		kept = &operator.KeptRows{}
+		b.replay[n.ID()] = kept
+	}
+	t.Leaf = &operator.Replay{Leaf: t.Leaf, Kept: kept}
+	return t
+}
+
 func (b *builder) apply(n *physical.Apply) (*exec.Tree, error) {
 	left, err := b.tree(n.Input[0])
 	if err != nil {
 		return nil, err
 	}
 	rt := b.runtime(n)
-	sub, err := b.again(n.Input[1])
+	sub, err := b.again(n.Input[1], n.Correlated)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +177,7 @@ func (b *builder) recursive(n *physical.RecursiveCTE) (exec.Leaf, error) {
 	c.work = maps.Clone(b.work)
 	rows := &workTable{}
 	c.work[n.Table] = rows
-	step, err := c.again(n.Input[1])
+	step, err := c.again(n.Input[1], true)
 	if err != nil {
 		return nil, err
 	}

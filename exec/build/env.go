@@ -7,6 +7,7 @@ import (
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/exec/operator"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -47,6 +48,8 @@ type builder struct {
 	stats []*exec.OpStats
 	// shared are the stats of a finite read by node.
 	shared map[physical.NodeID]*exec.OpStats
+	// replay are the rows that leaves of a subquery keep, by node; nil outside one.
+	replay map[physical.NodeID]*operator.KeptRows
 	// finite: a Tree is built.
 	finite bool
 	// complete: the result is kept whole, nothing is late and nothing is closed.

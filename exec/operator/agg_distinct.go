@@ -10,6 +10,7 @@ import (
 // value is an insert, the taking back of the last one a delete.
 type distinctSet struct {
 	values *state.Groups // over (group number, values)
+	nulls  bool          // NULL is a value too
 	counts []int64
 	save   []int32
 	saving []bool
@@ -31,7 +32,7 @@ func (d *distinctSet) reset() {
 }
 
 // changes returns the groups, rows and ops (by row of the batch) that the set's
-// changes stand for. Rows with a NULL argument are left out.
+// changes stand for. Rows with a NULL argument are left out unless nulls is set.
 func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arrowbatch.Batch,
 ) (outIDs, outRows []int32, ops []arrowbatch.Op) {
 	d.group.Resize(b.Len)
@@ -42,7 +43,7 @@ func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arro
 		if rows != nil {
 			i = rows[k]
 		}
-		if anyNull(args, int(i)) {
+		if !d.nulls && anyNull(args, int(i)) {
 			continue
 		}
 		d.group.I32[i] = id
