@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 // run runs the blocks of a page.
 func run(t *testing.T, p *page) {
 	srv := newServer(t, false)
-	texts := map[*block]string{}
+	texts, topics := map[*block]string{}, map[string]string{}
 	var place *strings.Replacer
 	for _, b := range p.blocks {
 		lang, rest, _ := strings.Cut(b.info, " ")
@@ -67,7 +67,7 @@ func run(t *testing.T, p *page) {
 			if place == nil {
 				place = strings.NewReplacer("localhost:9092", testenv.Kafka(t))
 			}
-			text = uniqueTopics(t, place.Replace(text))
+			text = uniqueTopics(t, topics, place.Replace(text))
 		}
 		check(t, p, b, text, rest == "error", texts, srv)
 	}
@@ -76,19 +76,17 @@ func run(t *testing.T, p *page) {
 	}
 }
 
-var topics = map[string]string{}
+var topicOption = regexp.MustCompile(`\btopic = '(\w+)'`)
 
-var topicOption = regexp.MustCompile(`topic = '(\w+)'`)
-
-// uniqueTopics gives the topics of a page names that no earlier run has used.
-func uniqueTopics(t *testing.T, text string) string {
+// uniqueTopics gives the topics of a page names that no earlier run has used; names
+// holds those given so far.
+func uniqueTopics(t *testing.T, names map[string]string, text string) string {
 	return topicOption.ReplaceAllStringFunc(text, func(s string) string {
 		name := topicOption.FindStringSubmatch(s)[1]
-		key := t.Name() + " " + name
-		if topics[key] == "" {
-			topics[key] = testenv.Unique(t, name)
+		if names[name] == "" {
+			names[name] = testenv.Unique(t, name)
 		}
-		return "topic = '" + topics[key] + "'"
+		return "topic = '" + names[name] + "'"
 	})
 }
 
