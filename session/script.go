@@ -42,8 +42,8 @@ type ScriptError struct {
 	Err          *sqlerr.Error
 }
 
-// Error is FILE:LINE:COLUMN: SQLSTATE message, with detail and hint on lines of
-// their own.
+// Error is FILE:LINE:COLUMN: SQLSTATE message, with detail, hint and context on
+// lines of their own.
 func (e *ScriptError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -56,6 +56,9 @@ func (e *ScriptError) Error() string {
 	}
 	if e.Err.Hint != "" {
 		b.WriteString("\nHINT:  " + e.Err.Hint)
+	}
+	if e.Err.Where != "" {
+		b.WriteString("\nCONTEXT:  " + e.Err.Where)
 	}
 	return b.String()
 }

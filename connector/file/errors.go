@@ -1,7 +1,9 @@
 package file
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -49,4 +51,22 @@ func removed(path string) error {
 func tailMany(path string) error {
 	return sqlerr.New(sqlerr.InvalidParameterValue, `option "tail" needs a single file, but "%s" names several`, path).
 		AsPermanent()
+}
+
+// lineOf is the number of the line at a place in a file, from 1; what cannot be
+// read any more is not counted.
+func lineOf(path string, at int64) int {
+	f, err := os.Open(path)
+	if err != nil {
+		return 1
+	}
+	defer f.Close()
+	line, buf, rest := 1, make([]byte, chunk), io.LimitReader(f, at)
+	for {
+		n, err := rest.Read(buf)
+		line += bytes.Count(buf[:n], []byte{'\n'})
+		if err != nil {
+			return line
+		}
+	}
 }

@@ -334,11 +334,10 @@ func (r *reader) bad(e *format.RecordError, n int) error {
 	if r.src.opts.format.OnError != "skip" {
 		r.in.back(n - e.Before)
 		r.pos.At = r.in.at
-		err := *e.Err
-		if e.Column != "" {
-			err.Message = `column "` + e.Column + `": ` + err.Message
-		}
-		return (&err).WithWhere(`file "%s", byte %d`, path, start).AsPermanent()
+		return sqlerr.New(e.Err.Code, `could not read the record in line %d of file "%s": %s`, lineOf(path, start), path, e).
+			WithWhere(`file "%s", byte %d`, path, start).
+			WithHint("FORMAT … (on_error = 'skip') leaves out such records and keeps them in streamsql.bad_rows.").
+			AsPermanent()
 	}
 	if r.src.spec.BadRows == nil {
 		return nil
