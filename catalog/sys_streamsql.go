@@ -56,6 +56,20 @@ var ownRelations = []ownRelation{
 		"state text!", "query text!", "started_at timestamptz!"}},
 }
 
+// OwnRelations returns the names of the relations of schema streamsql with those of
+// their columns, in the order in which they are numbered.
+func OwnRelations() (names []string, columns map[string][]string) {
+	columns = map[string][]string{}
+	for _, r := range ownRelations {
+		names = append(names, r.name)
+		for _, c := range r.cols {
+			name, _, _ := strings.Cut(c, " ")
+			columns[r.name] = append(columns[r.name], strings.Trim(name, `"`))
+		}
+	}
+	return names, columns
+}
+
 func (s *System) addStreamsql() {
 	for i, r := range ownRelations {
 		o := &Object{ID: ObjectID(firstStreamsqlOID+i) | systemBit, Name: Name{SchemaStreamsql, r.name},

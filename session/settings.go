@@ -139,6 +139,26 @@ func (r *registry) adapt() {
 	}
 }
 
+// Parameter describes a run-time parameter that has an effect.
+type Parameter struct {
+	Name, Default, Description string
+	// Own: PostgreSQL does not have it. Fixed: SET cannot change it.
+	Own, Fixed bool
+}
+
+// Parameters returns the run-time parameters that have an effect, by name.
+func Parameters() []Parameter {
+	var out []Parameter
+	for i := range loadSettings().all {
+		s := &loadSettings().all[i]
+		if s.works {
+			out = append(out, Parameter{Name: s.name, Default: s.show(s.boot), Description: s.desc,
+				Own: s.category == ownCategory, Fixed: s.settable() != nil})
+		}
+	}
+	return out
+}
+
 // def returns a definition that is known to exist.
 func (r *registry) def(name string) *setting { return &r.all[r.byName[strings.ToLower(name)]] }
 
