@@ -151,6 +151,53 @@ func (b *builder) replayed(n physical.Node, t *exec.Tree) *exec.Tree {
 	return t
 }
 
+// lookup builds a filter of a subquery that asks a leaf for rows equal to
+// something of the enclosing row; nil for other nodes.
+func (b *builder) lookup(n physical.Node) (*exec.Tree, error) {
+	f, ok := n.(*physical.Filter)
+	if !ok || b.replay == nil {
+		return nil, nil
+	}
+	scan := f.Input[0]
+	conds := plan.Conjuncts(f.Pred)
+	for i, c := range conds {
+		col, key, ok := equalsOuter(c)
+		if !ok {
+			continue
+		}
+		leaf, known, err := b.leaf(scan)
+		if err != nil || !known {
+			return nil, err
+		}
+		r, ok := b.replayed(scan, leaf).Leaf.(*operator.Replay)
+		if !ok {
+			return nil, nil
+		}
+		rest := append(conds[:i:i], conds[i+1:]...)
+		return &exec.Tree{RT: b.runtime(n), Leaf: &operator.Lookup{Leaf: r.Leaf, LeafRT: leaf.RT, Kept: r.Kept, Col: col,
+			Key: key, Rest: plan.Conjunction(rest), Shapes: shapes(scan.Schema())}}, nil
+	}
+	return nil, nil
+}
+
+// equalsOuter tells whether a condition is column = something without columns, of
+// a type whose equal values have equal keys.
+func equalsOuter(c expr.Expr) (col int, key expr.Expr, ok bool) {
+	name, args, ok := expr.AsCall(c)
+	if !ok || name != "=" || len(args) != 2 {
+		return 0, nil, false
+	}
+	for i, a := range args {
+		col, isCol := plan.ColumnOf(a)
+		key := args[1-i]
+		if isCol && len(expr.Columns(key)) == 0 && expr.VolatilityOf(key) < expr.Volatile &&
+			a.Type().Equal(key.Type()) && operator.Hashable(a.Type()) {
+			return col, key, true
+		}
+	}
+	return 0, nil, false
+}
+
 func (b *builder) apply(n *physical.Apply) (*exec.Tree, error) {
 	left, err := b.tree(n.Input[0])
 	if err != nil {

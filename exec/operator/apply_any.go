@@ -162,7 +162,7 @@ func newValueSet(a *Apply, width int) *valueSet {
 		return s
 	}
 	col, _, ok := expr.AsColumn(args[1])
-	if !ok || col != width || !args[0].Type().Equal(args[1].Type()) || !hashable(args[0].Type()) {
+	if !ok || col != width || !args[0].Type().Equal(args[1].Type()) || !Hashable(args[0].Type()) {
 		return s
 	}
 	for _, c := range expr.Columns(args[0]) {
@@ -178,8 +178,8 @@ func newValueSet(a *Apply, width int) *valueSet {
 	return s
 }
 
-// hashable tells whether values of a type are equal just when their keys are.
-func hashable(t types.Type) bool {
+// Hashable tells whether values of a type are equal just when their keys are.
+func Hashable(t types.Type) bool {
 	switch t.ID {
 	case types.Bpchar, types.JSON, types.JSONB, types.Array, types.Struct:
 		return false

@@ -267,7 +267,7 @@ func BenchmarkOverWindow(b *testing.B) {
 			rows := arrowbatch.NewBatch(n, series(n, 1, 10).Cols[0], series(n, 7919, n).Cols[0], val)
 			for b.Loop() {
 				tree := &exec.Tree{Op: over(sumOver(f))(), RT: testRuntime(b.Context()), Children: []*exec.Tree{in(rows, 4096)}}
-				if err := tree.Run(outputFunc(func(b *arrowbatch.Batch) error { b.Release(); return nil })); err != nil {
+				if err := tree.Run(emitFunc(func(b *arrowbatch.Batch) error { b.Release(); return nil })); err != nil {
 					b.Fatal(err)
 				}
 			}

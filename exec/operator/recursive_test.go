@@ -44,7 +44,7 @@ func TestRecursiveWithoutEnd(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	err := counting(t, ctx, true, true).Run(outputFunc(func(b *arrowbatch.Batch) error {
+	err := counting(t, ctx, true, true).Run(emitFunc(func(b *arrowbatch.Batch) error {
 		b.Release()
 		if n++; n == 50 {
 			cancel()

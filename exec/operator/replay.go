@@ -9,8 +9,9 @@ import (
 type KeptRows struct {
 	batches []*arrowbatch.Batch
 	bytes   int
-	full    bool // batches are all rows
-	tooMany bool // they are not worth their memory
+	full    bool              // batches are all rows
+	tooMany bool              // they are not worth their memory
+	index   map[int]*rowIndex // by column
 }
 
 // maxKept bounds what is kept of one leaf, in bytes.

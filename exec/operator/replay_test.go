@@ -38,7 +38,7 @@ func TestReplayOfTooMuch(t *testing.T) {
 	r := &Replay{Leaf: leaf, Kept: &KeptRows{}}
 	for range 2 {
 		n := 0
-		err := r.Run(testRuntime(t.Context()), outputFunc(func(b *arrowbatch.Batch) error {
+		err := r.Run(testRuntime(t.Context()), emitFunc(func(b *arrowbatch.Batch) error {
 			n += b.Len
 			b.Release()
 			return nil

@@ -113,7 +113,7 @@ func TestTableFunc(t *testing.T) {
 func TestTableFuncLong(t *testing.T) {
 	n, last := 0, int64(0)
 	f := &TableFunc{Calls: []SetFunc{seriesTo(expr.ConstInt(2*chunkRows + 5))}, Ordinality: true}
-	err := f.Run(testRuntime(t.Context()), outputFunc(func(b *arrowbatch.Batch) error {
+	err := f.Run(testRuntime(t.Context()), emitFunc(func(b *arrowbatch.Batch) error {
 		defer b.Release()
 		for i := range b.Len {
 			if n++; b.Cols[1].I64[i] != int64(n) || b.Cols[0].I32[i] != int32(n) {

@@ -77,7 +77,7 @@ func TestTopNKeepsLittle(t *testing.T) {
 	}
 	defer top.Close()
 	most := int64(0)
-	err := (&given{rows: rows, size: 1000}).Run(rt, outputFunc(func(b *arrowbatch.Batch) error {
+	err := (&given{rows: rows, size: 1000}).Run(rt, emitFunc(func(b *arrowbatch.Batch) error {
 		err := top.ProcessBatch(0, b)
 		most = max(most, top.sort.n)
 		return err
@@ -93,10 +93,6 @@ func TestTopNKeepsLittle(t *testing.T) {
 		t.Errorf("%d rows were held for 5", most)
 	}
 }
-
-type outputFunc func(b *arrowbatch.Batch) error
-
-func (f outputFunc) Emit(b *arrowbatch.Batch) error { return f(b) }
 
 func TestTopN(t *testing.T) {
 	b := parse(t, letters, lettered)
@@ -159,7 +155,7 @@ type outputCounter struct {
 }
 
 func (c outputCounter) Run(rt *exec.Runtime, out exec.Output) error {
-	return c.leaf.Run(rt, outputFunc(func(b *arrowbatch.Batch) error {
+	return c.leaf.Run(rt, emitFunc(func(b *arrowbatch.Batch) error {
 		*c.n += b.Len
 		return out.Emit(b)
 	}))

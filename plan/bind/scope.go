@@ -279,7 +279,7 @@ func (l *level) star(s *sql.Star) ([]scopeCol, error) {
 			if c, n := find(l.scope.cols, name); n == 1 && len(c.e.Type().Fields) > 0 {
 				return fieldsOf(c.e)
 			}
-			return nil, l.missingFrom(name, s.Pos)
+			return l.outerStar(s, schema, name)
 		}
 		cols = r.cols
 	} else if len(l.scope.rels) == 0 && len(cols) == 0 {
@@ -292,6 +292,30 @@ func (l *level) star(s *sql.Star) ([]scopeCol, error) {
 		}
 	}
 	return out, nil
+}
+
+// outerStar expands t.* where t is in an enclosing query.
+func (l *level) outerStar(s *sql.Star, schema, name string) ([]scopeCol, error) {
+	for q := l.outer; q != nil; q = q.outer {
+		r := q.scope.rel(schema, name)
+		if r == nil {
+			continue
+		}
+		var out []scopeCol
+		for _, c := range r.cols {
+			if c.hidden {
+				continue
+			}
+			parts := append(s.Qualifier[:len(s.Qualifier):len(s.Qualifier)], sql.Name{Text: c.name, Pos: s.Pos})
+			e, err := l.column(&sql.ColumnRef{Pos: s.Pos, Parts: parts})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, scopeCol{name: c.name, e: e})
+		}
+		return out, nil
+	}
+	return nil, l.missingFrom(name, s.Pos)
 }
 
 // fieldsOf expands a struct to its fields.
