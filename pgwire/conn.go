@@ -49,6 +49,7 @@ type conn struct {
 	copying  context.Context         // of the statement that reads COPY data
 	cancel   context.CancelCauseFunc // of the running statement
 	draining bool
+	live     bool // a statement whose rows come over time is running
 	dying    error
 	hurried  bool      // writes have a deadline
 	closed   bool      // nobody reads the queue any more

@@ -30,8 +30,14 @@ func (c *conn) runPortal(ctx context.Context, p *NamedPortal, maxRows int) (sent
 func (c *conn) pump(ctx context.Context, p Portal, live bool, maxRows int,
 	appendRows rowAppender,
 ) (sent int64, done bool, err error) {
-	if live && c.out.flush() != nil { // what describes the rows goes ahead of them
-		return 0, false, errGone
+	if live {
+		if c.out.flush() != nil { // what describes the rows goes ahead of them
+			return 0, false, errGone
+		}
+		if err := c.setLive(true); err != nil {
+			return 0, false, err
+		}
+		defer func() { _ = c.setLive(false) }() // which has no error
 	}
 	for {
 		left := 0

@@ -281,7 +281,7 @@ func (s *Server) Sessions() int {
 }
 
 // Shutdown stops accepting and ends the sessions with 57P01: idle ones at once,
-// others after their statement, all when ctx ends. It returns when all
+// others after their statement, followers of live rows and all when ctx ends. It returns when all
 // connections are gone; ctx's error when it had to cut statements short. A
 // statement that does not heed its context is left behind, with an error.
 func (s *Server) Shutdown(ctx context.Context) error {

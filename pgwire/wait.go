@@ -159,11 +159,25 @@ func (c *conn) cancelStatement(cause error) {
 	}
 }
 
+// setLive notes that rows come over time. Such a statement has no end to wait for
+// where the server shuts down.
+func (c *conn) setLive(on bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.live = on; on && c.draining {
+		return errShutdown()
+	}
+	return nil
+}
+
 // drain ends the connection as soon as it is idle.
 func (c *conn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.draining = true
+	if c.live && c.cancel != nil {
+		c.cancel(errShutdown())
+	}
 	if !c.serving {
 		c.dying = fatal(sqlerr.CannotConnectNow, "the database system is shutting down")
 		c.ring()

@@ -36,7 +36,7 @@ func serveCommand() *cobra.Command {
 }
 
 // drain is how long a stopping server waits for running statements.
-const drain = 10 * time.Second
+const drain = 4 * time.Second
 
 // serve runs a server until ctx ends.
 func serve(ctx context.Context, c serveConfig, log io.Writer) error {
@@ -136,6 +136,9 @@ func (s *server) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	err := s.pg.Shutdown(ctx)
+	if err == context.DeadlineExceeded { // statements were cut short, as they are told
+		err = nil
+	}
 	if s.web != nil {
 		err = errors.Join(err, s.web.Shutdown(ctx))
 	}
