@@ -239,7 +239,7 @@ func TestStartupSettings(t *testing.T) {
 
 // TestSubscribe follows a table: its rows, then each change.
 func TestSubscribe(t *testing.T) {
-	h := newFeedHarness(t)
+	h := newHarness(t)
 	h.simple("b", "CREATE TABLE t (id int PRIMARY KEY, v text); INSERT INTO t VALUES (1, 'a')")
 	s, _ := h.session("a")
 	st := prepareOne(t, s, "SUBSCRIBE TO (SELECT id, upper(v) AS v FROM t WHERE id < 10) WITH (progress = true)")
@@ -287,7 +287,7 @@ func TestSubscribe(t *testing.T) {
 }
 
 func TestSubscribeOptions(t *testing.T) {
-	h := newFeedHarness(t)
+	h := newHarness(t)
 	h.simple("b", "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
 	s, _ := h.session("a")
 	p := bindTo(t, prepareOne(t, s, "SUBSCRIBE t WITH (snapshot = false)"))

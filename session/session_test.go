@@ -78,11 +78,12 @@ func newHarness(t testing.TB) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &testEngine{store: store, fail: map[string]error{}}
+	e := &testEngine{fail: map[string]error{}}
 	h := &harness{t: t, engine: e, clock: clock.NewManual(time.Unix(1700000000, 0)), sessions: map[string]*Session{},
 		clients: map[string]*testClient{}}
-	h.srv = NewServer(Config{Catalog: cat, Store: store, Planner: NewPlanner(nil), Executor: e, Queries: e, Clock: h.clock,
-		Connectors: testConnectors()})
+	reg := testConnectors()
+	h.srv = NewServer(Config{Catalog: cat, Store: store, Planner: NewPlanner(nil), Queries: e, Clock: h.clock,
+		Connectors: reg, Executor: NewExecutor(build.Env{Store: store, Registry: reg, Clock: h.clock}, nil)})
 	t.Cleanup(func() {
 		for _, s := range h.sessions {
 			if err := s.Close(); err != nil {
@@ -343,21 +344,4 @@ func (h *harness) copyIn(input string) string {
 		s.Abort(err)
 	}
 	return c.out.String()
-}
-
-// newFeedHarness is newHarness with the real subscriptions.
-func newFeedHarness(t testing.TB) *harness {
-	h := newHarness(t)
-	h.srv.Executor = &feedEngine{h.engine,
-		NewExecutor(build.Env{Store: h.engine.store, Registry: h.srv.Connectors, Clock: h.clock}, nil)}
-	return h
-}
-
-type feedEngine struct {
-	*testEngine
-	real Executor
-}
-
-func (e *feedEngine) Subscribe(ctx context.Context, p *QueryPlan, o SubscribeOptions, x *ExecEnv) (Changes, error) {
-	return e.real.Subscribe(ctx, p, o, x)
 }
