@@ -10,6 +10,7 @@ import (
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/spawn"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql"
 	"github.com/streamsql/streamsql/state"
@@ -266,14 +267,16 @@ func (m *Manager) Bounded(o *catalog.Object) bool {
 	return src.Bounded()
 }
 
-// Close stops all queries in order and waits for them.
+// Close stops all queries, each in order, and waits for them.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
-	qs := m.all()
-	for i := len(qs) - 1; i >= 0; i-- {
-		qs[i].stop()
+	var stopping sync.WaitGroup
+	for _, q := range m.all() {
+		stopping.Add(1)
+		spawn.Go("stop query", func() error { q.stop(); return nil }, func(error) { stopping.Done() })
 	}
+	stopping.Wait()
 	m.cancel()
 }

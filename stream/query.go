@@ -86,7 +86,11 @@ func (q *Query) stop() {
 		return
 	}
 	q.poke()
-	after, giveUp := q.m.cfg.Clock.After(stopGrace)
+	grace := stopGrace
+	if q.Status().State == Waiting {
+		grace = 0 // no barrier passes an end that is away
+	}
+	after, giveUp := q.m.cfg.Clock.After(grace)
 	defer giveUp()
 	select {
 	case <-done:
