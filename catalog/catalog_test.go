@@ -260,7 +260,9 @@ func TestPersist(t *testing.T) {
 		t.Errorf("id %d after a restart, %d was given before (%v)", id2, id1, err)
 	}
 	p.fail = errors.New("disk")
-	err = again.Update(func(tx *Tx) error { return tx.Create(&Object{ID: 400, Name: Name{SchemaPublic, "n"}, Kind: KindView}) })
+	err = again.Update(func(tx *Tx) error {
+		return tx.Create(&Object{ID: 400, Name: Name{SchemaPublic, "n"}, Kind: KindView})
+	})
 	if err == nil || again.Snapshot().Get("", "n") != nil {
 		t.Error("a change that was not stored is visible")
 	}

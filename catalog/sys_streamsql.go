@@ -84,94 +84,117 @@ func (s *System) addStreamsql() {
 	}
 }
 
-func streamsqlRows(m map[Name]func(*SystemContext, *Rows) error) {
-	put := func(name string, fn func(*SystemContext, *Rows) error) { m[Name{SchemaStreamsql, name}] = fn }
-	put("objects", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects() {
-			v := c.ownRow(o)
-			delete(v, "options")
-			v["kind"], v["comment"] = o.Kind.String(), orNull(o.Comment)
-			on := []string{}
-			for _, d := range o.uses() {
-				if d := c.Catalog.ByID(d); d != nil {
-					on = append(on, d.Name.String())
-				}
+// streamsqlRows adds the relations of schema streamsql that the catalog and the
+// session fill.
+func streamsqlRows(m map[Name]rowsFunc) {
+	for name, fn := range map[string]rowsFunc{
+		"objects":            ownObjects,
+		"sources":            ownSources,
+		"tables":             ownTables,
+		"views":              ownViews,
+		"materialized_views": ownMaterializedViews,
+		"sinks":              ownSinks,
+		"flows":              ownFlows,
+		"settings":           ownSettings,
+		"sessions":           ownSessions,
+	} {
+		m[Name{SchemaStreamsql, name}] = fn
+	}
+}
+
+func ownObjects(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects() {
+		v := c.ownRow(o)
+		delete(v, "options")
+		v["kind"], v["comment"] = o.Kind.String(), orNull(o.Comment)
+		on := []string{}
+		for _, d := range o.uses() {
+			if d := c.Catalog.ByID(d); d != nil {
+				on = append(on, d.Name.String())
 			}
-			v["depends_on"] = on
-			r.Row(v)
 		}
-		return nil
-	})
-	put("sources", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindSource) {
-			v := c.ownRow(o)
-			v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
-			if o.Watermark != nil {
-				v["watermark_column"], v["watermark"] = o.Watermark.Column, o.Watermark.Expr
-			}
-			r.Row(v)
+		v["depends_on"] = on
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownSources(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindSource) {
+		v := c.ownRow(o)
+		v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
+		if o.Watermark != nil {
+			v["watermark_column"], v["watermark"] = o.Watermark.Column, o.Watermark.Expr
 		}
-		return nil
-	})
-	put("tables", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindTable) {
-			v := c.ownRow(o)
-			delete(v, "options")
-			v["primary_key"], v["append_only"], v["connector"] = o.keyNames(), o.AppendOnly, orNull(o.Options["connector"])
-			r.Row(v)
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownTables(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindTable) {
+		v := c.ownRow(o)
+		delete(v, "options")
+		v["primary_key"], v["append_only"], v["connector"] = o.keyNames(), o.AppendOnly, orNull(o.Options["connector"])
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownViews(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindView) {
+		v := c.ownRow(o)
+		delete(v, "options")
+		v["definition"] = o.Query
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownMaterializedViews(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindMaterializedView) {
+		v := c.ownRow(o)
+		v["stream_key"], v["append_only"], v["definition"] = o.keyNames(), o.AppendOnly, o.Query
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownSinks(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindSink) {
+		v := c.ownRow(o)
+		v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
+		v["definition"] = orNull(o.Query)
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownFlows(c *SystemContext, r *Rows) error {
+	for _, o := range c.Catalog.Objects(KindFlow) {
+		v := c.ownRow(o)
+		v["definition"] = o.Query
+		if sink := c.Catalog.ByID(o.Into); sink != nil {
+			v["sink"] = sink.Name.Name
 		}
-		return nil
-	})
-	put("views", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindView) {
-			v := c.ownRow(o)
-			delete(v, "options")
-			v["definition"] = o.Query
-			r.Row(v)
-		}
-		return nil
-	})
-	put("materialized_views", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindMaterializedView) {
-			v := c.ownRow(o)
-			v["stream_key"], v["append_only"], v["definition"] = o.keyNames(), o.AppendOnly, o.Query
-			r.Row(v)
-		}
-		return nil
-	})
-	put("sinks", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindSink) {
-			v := c.ownRow(o)
-			v["connector"], v["format"], v["encode"] = o.Options["connector"], orNull(o.Format), orNull(o.Encode)
-			v["definition"] = orNull(o.Query)
-			r.Row(v)
-		}
-		return nil
-	})
-	put("flows", func(c *SystemContext, r *Rows) error {
-		for _, o := range c.Catalog.Objects(KindFlow) {
-			v := c.ownRow(o)
-			v["definition"] = o.Query
-			if sink := c.Catalog.ByID(o.Into); sink != nil {
-				v["sink"] = sink.Name.Name
-			}
-			r.Row(v)
-		}
-		return nil
-	})
-	put("settings", func(c *SystemContext, r *Rows) error {
-		for _, s := range c.Settings {
-			r.Row(Vals{"name": s.Name, "value": s.Value, "reset_value": s.Reset, "description": s.Description})
-		}
-		return nil
-	})
-	put("sessions", func(c *SystemContext, r *Rows) error {
-		for _, s := range c.Sessions {
-			r.Row(Vals{"pid": s.PID, "user": s.User, "database": s.Database, "application": s.Application,
-				"client": orNull(s.ClientAddr), "state": s.State, "query": s.Query, "started_at": s.Started})
-		}
-		return nil
-	})
+		r.Row(v)
+	}
+	return nil
+}
+
+func ownSettings(c *SystemContext, r *Rows) error {
+	for _, s := range c.Settings {
+		r.Row(Vals{"name": s.Name, "value": s.Value, "reset_value": s.Reset, "description": s.Description})
+	}
+	return nil
+}
+
+func ownSessions(c *SystemContext, r *Rows) error {
+	for _, s := range c.Sessions {
+		r.Row(Vals{"pid": s.PID, "user": s.User, "database": s.Database, "application": s.Application,
+			"client": orNull(s.ClientAddr), "state": s.State, "query": s.Query, "started_at": s.Started})
+	}
+	return nil
 }
 
 // ownRow holds what the relations about objects have in common.
@@ -180,8 +203,11 @@ func (c *SystemContext) ownRow(o *Object) Vals {
 		"options": optionsJSON(o.Options)}
 }
 
-// keyNames are the names of the key's columns.
+// keyNames are the names of the key's columns, none for a hidden key.
 func (o *Object) keyNames() []string {
+	if hiddenKey(o) {
+		return []string{}
+	}
 	out := make([]string, 0, len(o.Key))
 	for _, k := range o.Key {
 		out = append(out, o.Columns[k].Name)

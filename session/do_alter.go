@@ -138,7 +138,8 @@ func (s *Session) alterRename(t *sql.AlterRename) (string, error) {
 	}
 	// Definitions are kept as text, in which the old name stands.
 	if deps := s.snapshot().Dependents(o.ID); len(deps) > 0 {
-		return "", sqlerr.New(sqlerr.DependentObjects, "cannot rename %s %s because other objects depend on it", o.Kind, o.Name).
+		return "", sqlerr.New(sqlerr.DependentObjects, "cannot rename %s %s because other objects depend on it",
+			o.Kind, o.Name).
 			WithDetail("%s %s depends on %s %s", deps[0].Kind, deps[0].Name, o.Kind, o.Name)
 	}
 	cat := s.tx.catalogTx()

@@ -22,7 +22,8 @@ func (s *Session) prepareCopy(in *input, t *sql.Copy) (*statement, error) {
 	case t.End == sql.CopyProgram:
 		return nil, sqlerr.New(sqlerr.InsufficientPrivilege, "COPY to or from a program is not allowed").At(t.Start)
 	case t.End == sql.CopyFile:
-		return nil, sqlerr.New(sqlerr.InsufficientPrivilege, "COPY to or from a file of the server is not allowed").At(t.Start).
+		return nil, sqlerr.New(sqlerr.InsufficientPrivilege, "COPY to or from a file of the server is not allowed").
+			At(t.Start).
 			WithHint("Use COPY FROM STDIN or COPY TO STDOUT, or psql's \\copy.")
 	case t.Where != nil:
 		return nil, sqlerr.Unsupported("COPY ... WHERE is not supported").At(t.Where.Position())
@@ -55,7 +56,8 @@ func copyColumns(o *catalog.Object, names []sql.Name, from bool) ([]int, error) 
 		}
 		switch {
 		case k < 0:
-			return nil, sqlerr.New(sqlerr.UndefinedColumn, "column %q of relation %q does not exist", n.Text, o.Name.Name).At(n.Pos)
+			return nil, sqlerr.New(sqlerr.UndefinedColumn, "column %q of relation %q does not exist",
+				n.Text, o.Name.Name).At(n.Pos)
 		case seen[n.Text]:
 			return nil, sqlerr.New(sqlerr.DuplicateColumn, "column %q specified more than once", n.Text).At(n.Pos)
 		case from && o.Columns[k].Generated != "":
@@ -153,15 +155,10 @@ func (p *copyPortal) WriteCopy(ctx context.Context, chunk []byte) error {
 	if err := p.begin(ctx); err != nil {
 		return err
 	}
-	var r run = p.run
-	for {
-		n, inside := r.(*nested)
-		if !inside {
-			break
-		}
+	if n, inside := p.run.(*nested); inside { // EXECUTE of a prepared COPY
 		return n.Portal.(*copyPortal).WriteCopy(ctx, chunk)
 	}
-	return r.(*copyIn).write(ctx, chunk)
+	return p.run.(*copyIn).write(ctx, chunk)
 }
 
 func (c *copyIn) write(ctx context.Context, chunk []byte) error {
@@ -447,7 +444,8 @@ func forced(o *sql.Option, cols []pgwire.Column, marks []bool) error {
 			}
 		}
 		if !found {
-			return sqlerr.New(sqlerr.InvalidColumnReference, "%s column %q not referenced by COPY", strings.ToUpper(o.Name.Text), n)
+			return sqlerr.New(sqlerr.InvalidColumnReference, "%s column %q not referenced by COPY",
+				strings.ToUpper(o.Name.Text), n)
 		}
 	}
 	return nil

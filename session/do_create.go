@@ -169,7 +169,8 @@ func (s *Session) createSource(_ context.Context, in *input, t *sql.CreateSource
 	}
 	o.SQL = statementSQL(in.text, t)
 	// A changelog format brings deletes and new versions of rows.
-	if o.Format == "upsert" || o.Format == "debezium" || o.Format == "debezium_mongo" || o.Format == "maxwell" || o.Format == "canal" {
+	switch o.Format {
+	case "upsert", "debezium", "debezium_mongo", "maxwell", "canal":
 		o.AppendOnly = false
 	}
 	if err := s.checkSource(o); err != nil {

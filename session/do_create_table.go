@@ -97,7 +97,8 @@ func (s *Session) column(o *catalog.Object, d *sql.ColumnDef) (catalog.Column, e
 	case d.Identity:
 		return refuse("GENERATED ... AS IDENTITY")
 	case d.Collation.Name.Given() && !slices.Contains([]string{"C", "POSIX", "default"}, d.Collation.Name.Text):
-		return c, sqlerr.New(sqlerr.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", d.Collation.Name.Text).
+		return c, sqlerr.New(sqlerr.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist",
+			d.Collation.Name.Text).
 			At(d.Collation.Name.Pos)
 	case d.Default != nil && o.Kind == catalog.KindSource:
 		return refuse("DEFAULT of a source's column")
@@ -108,7 +109,8 @@ func (s *Session) column(o *catalog.Object, d *sql.ColumnDef) (catalog.Column, e
 	if d.Generated != nil {
 		c.Generated = sql.FormatExpr(d.Generated)
 		if d.Default != nil {
-			return c, sqlerr.New(sqlerr.SyntaxError, "both default and generation expression specified for column %q of table %q",
+			return c, sqlerr.New(sqlerr.SyntaxError,
+				"both default and generation expression specified for column %q of table %q",
 				c.Name, o.Name.Name).At(d.Name.Pos)
 		}
 	}

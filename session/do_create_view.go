@@ -135,7 +135,8 @@ func replaceable(snap *catalog.Snapshot, old, o *catalog.Object) error {
 				return sqlerr.New(sqlerr.InvalidRecursion, "view %q would depend on itself", old.Name.Name)
 			}
 			if runs(d) {
-				return sqlerr.New(sqlerr.DependentObjects, "cannot replace view %s because a running query depends on it", old.Name).
+				return sqlerr.New(sqlerr.DependentObjects,
+					"cannot replace view %s because a running query depends on it", old.Name).
 					WithDetail("%s %s depends on view %s.", d.Kind, d.Name, old.Name)
 			}
 			todo = append(todo, d.ID)

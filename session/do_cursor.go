@@ -26,7 +26,9 @@ func (s *Session) prepareDeclare(in *input, t *sql.DeclareCursor) (*statement, e
 	return st, nil
 }
 
-func (s *Session) declare(ctx context.Context, t *sql.DeclareCursor, inner *statement, args *arrowbatch.Batch, text string) error {
+func (s *Session) declare(ctx context.Context, t *sql.DeclareCursor, inner *statement, args *arrowbatch.Batch,
+	text string,
+) error {
 	if !t.Hold {
 		if err := s.needBlock("DECLARE CURSOR"); err != nil {
 			return err

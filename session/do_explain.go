@@ -31,7 +31,8 @@ func explainOptions(opts []sql.Option) (o ExplainOptions, analyze bool, err erro
 			o.Verbose = on
 		case "format":
 			if o.Format = strings.ToLower(value); o.Format != "text" && o.Format != "json" {
-				return o, false, sqlerr.New(sqlerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q", value).
+				return o, false, sqlerr.New(sqlerr.InvalidParameterValue,
+					"unrecognized value for EXPLAIN option \"format\": %q", value).
 					At(opt.Name.Pos).WithHint("Formats are text and json.")
 			}
 		case "costs", "buffers", "timing", "summary", "settings", "wal":
@@ -120,7 +121,9 @@ func (s *Session) explainer(in *input, tree sql.Statement) ([]types.Type, explai
 		if err != nil {
 			return nil, nil, err
 		}
-		return in.params, func(ctx context.Context, o ExplainOptions, analyze bool, args *arrowbatch.Batch) ([]string, error) {
+		return in.params, func(ctx context.Context, o ExplainOptions, analyze bool,
+			args *arrowbatch.Batch,
+		) ([]string, error) {
 			var vals *arrowbatch.Batch
 			if len(t.Args) > 0 {
 				if vals, err = s.constants(ctx, in.text, t.Args, inner.params, in.params, args); err != nil {
@@ -139,7 +142,9 @@ func (s *Session) explainQuery(in *input, q *sql.Query) ([]types.Type, explainFu
 	if err != nil {
 		return nil, nil, err
 	}
-	return plan.Params, func(ctx context.Context, o ExplainOptions, analyze bool, args *arrowbatch.Batch) ([]string, error) {
+	return plan.Params, func(ctx context.Context, o ExplainOptions, analyze bool,
+		args *arrowbatch.Batch,
+	) ([]string, error) {
 		if analyze {
 			if err := s.populated(ctx, plan.Reads); err != nil {
 				return nil, err

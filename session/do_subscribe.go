@@ -33,7 +33,8 @@ func subscribeOptions(opts []sql.Option) (SubscribeOptions, error) {
 			on, ok = true, true
 		}
 		if !ok {
-			return out, sqlerr.New(sqlerr.InvalidParameterValue, "option %q requires a Boolean value", o.Name.Text).At(o.Name.Pos)
+			return out, sqlerr.New(sqlerr.InvalidParameterValue, "option %q requires a Boolean value", o.Name.Text).
+				At(o.Name.Pos)
 		}
 		switch o.Name.Text {
 		case "snapshot":

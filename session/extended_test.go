@@ -91,7 +91,8 @@ func TestDescribe(t *testing.T) {
 	h := newHarness(t)
 	h.simple("a", "CREATE TABLE t (id int PRIMARY KEY, name varchar(9))")
 	s, _ := h.session("a")
-	for _, text := range []string{"CREATE TABLE x (a int)", "BEGIN", "SET timezone = 'UTC'", "INSERT INTO t VALUES (1, 'x')",
+	for _, text := range []string{"CREATE TABLE x (a int)", "BEGIN", "SET timezone = 'UTC'",
+		"INSERT INTO t VALUES (1, 'x')",
 		"COPY t FROM STDIN", "COPY t TO STDOUT", "DROP TABLE t", "LISTEN x"} {
 		if cols := prepareOne(t, s, text).Columns(); cols != nil {
 			t.Errorf("%s has columns %v", text, cols)
@@ -156,7 +157,8 @@ func TestPlanIsMadeAnew(t *testing.T) {
 	}
 	h.simple("b", "DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, more int)")
 	_, err := st.Bind(context.Background(), nil)
-	if e := sqlerr.From(err); e.Code != sqlerr.FeatureNotSupported || e.Message != "cached plan must not change result type" {
+	if e := sqlerr.From(err); e.Code != sqlerr.FeatureNotSupported ||
+		e.Message != "cached plan must not change result type" {
 		t.Errorf("other columns: %v", err)
 	}
 	s.Abort(err)
@@ -211,16 +213,20 @@ func TestTooManyParameters(t *testing.T) {
 func TestStartupSettings(t *testing.T) {
 	h := newHarness(t)
 	c := &testClient{}
-	_, err := h.srv.NewSession(context.Background(), pgwire.StartupParams{User: "bob", Database: "d", Settings: []pgwire.Setting{
-		{Name: "application_name", Value: "psql"}, {Name: "client_encoding", Value: "'utf-8'"}, {Name: "DateStyle", Value: "ISO"},
-		{Name: "extra_float_digits", Value: "2"}, {Name: "statement_timeout", Value: "3s"}, {Name: "my.own", Value: "x"}}}, c)
+	_, err := h.srv.NewSession(context.Background(), pgwire.StartupParams{User: "bob", Database: "d",
+		Settings: []pgwire.Setting{
+			{Name: "application_name", Value: "psql"}, {Name: "client_encoding", Value: "'utf-8'"},
+			{Name: "DateStyle", Value: "ISO"},
+			{Name: "extra_float_digits", Value: "2"}, {Name: "statement_timeout", Value: "3s"},
+			{Name: "my.own", Value: "x"}}}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.limits.StatementTimeout != 3*time.Second {
 		t.Errorf("limits: %+v", c.limits)
 	}
-	for _, want := range []string{"REPORT application_name=psql", "REPORT client_encoding=UTF8", "REPORT DateStyle=ISO, MDY",
+	for _, want := range []string{"REPORT application_name=psql", "REPORT client_encoding=UTF8",
+		"REPORT DateStyle=ISO, MDY",
 		"REPORT in_hot_standby=off", "REPORT integer_datetimes=on", "REPORT IntervalStyle=postgres", "REPORT is_superuser=on",
 		"REPORT server_encoding=UTF8", "REPORT server_version=15", "REPORT session_authorization=bob",
 		"REPORT standard_conforming_strings=on", "REPORT TimeZone=UTC"} {
@@ -230,7 +236,8 @@ func TestStartupSettings(t *testing.T) {
 	}
 	for _, bad := range []pgwire.Setting{{Name: "client_encoding", Value: "klingon"}, {Name: "nosuch", Value: "1"},
 		{Name: "server_version", Value: "9"}} {
-		_, err := h.srv.NewSession(context.Background(), pgwire.StartupParams{User: "bob", Settings: []pgwire.Setting{bad}}, c)
+		_, err := h.srv.NewSession(context.Background(),
+			pgwire.StartupParams{User: "bob", Settings: []pgwire.Setting{bad}}, c)
 		if err == nil {
 			t.Errorf("%v was taken", bad)
 		}

@@ -128,7 +128,8 @@ func (p *enginePlanner) Continuous(in *PlanInput, d *Definition) (*ContinuousPla
 		out.Columns = append(out.Columns, catalog.Column{Name: col.Name, Type: t, NotNull: col.NotNull})
 	}
 	for _, n := range c.Notices {
-		out.Warnings = append(out.Warnings, &pgwire.Notice{Severity: pgwire.SeverityWarning, Code: sqlerr.Warning, Message: n})
+		out.Warnings = append(out.Warnings, &pgwire.Notice{Severity: pgwire.SeverityWarning,
+			Code: sqlerr.Warning, Message: n})
 	}
 	return out, nil
 }

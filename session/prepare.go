@@ -63,7 +63,8 @@ func endsTransaction(tree sql.Statement) bool {
 }
 
 // analyse makes a statement of its tree.
-func (s *Session) analyse(ctx context.Context, text string, tree sql.Statement, params []types.Type) (*statement, error) {
+func (s *Session) analyse(ctx context.Context, text string, tree sql.Statement, params []types.Type,
+) (*statement, error) {
 	if len(params) > maxParams {
 		return nil, sqlerr.New(sqlerr.TooManyArguments, "a statement cannot have more than %d parameters", maxParams)
 	}

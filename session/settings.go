@@ -133,8 +133,9 @@ func (r *registry) adapt() {
 	r.def("search_path").list = true
 	for n, check := range map[string]func(string) (string, *sqlerr.Error){"DateStyle": checkDateStyle,
 		"TimeZone": checkTimeZone, "client_encoding": checkEncoding, "search_path": checkSearchPath,
-		"IntervalStyle": only("IntervalStyle", "postgres", r.def("IntervalStyle").enum), "standard_conforming_strings": onlyOn,
-		"application_name": checkPrintable} {
+		"IntervalStyle":               only("IntervalStyle", "postgres", r.def("IntervalStyle").enum),
+		"standard_conforming_strings": onlyOn,
+		"application_name":            checkPrintable} {
 		r.def(n).check = check
 	}
 }

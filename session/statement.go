@@ -310,7 +310,9 @@ func textColumns(names ...string) []pgwire.Column {
 }
 
 // list makes a statement whose rows are text, made when it runs.
-func (s *Session) list(tag string, cols []pgwire.Column, do func(ctx context.Context, add func(...string)) error) *statement {
+func (s *Session) list(tag string, cols []pgwire.Column,
+	do func(ctx context.Context, add func(...string)) error,
+) *statement {
 	st := &statement{s: s, cols: cols}
 	st.start = func(context.Context, *arrowbatch.Batch) (run, error) {
 		return &listing{tag: tag, do: func(ctx context.Context) (*arrowbatch.Batch, error) {

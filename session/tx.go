@@ -66,7 +66,8 @@ func (s *Session) begin() *tx {
 		}
 		s.tx = t
 		for of, from := range map[string]string{"transaction_isolation": "default_transaction_isolation",
-			"transaction_read_only": "default_transaction_read_only", "transaction_deferrable": "default_transaction_deferrable"} {
+			"transaction_read_only":  "default_transaction_read_only",
+			"transaction_deferrable": "default_transaction_deferrable"} {
 			i, _ := s.vars.reg.find(of)
 			s.vars.put(i, s.vars.get(from), "default")
 		}
