@@ -212,6 +212,10 @@ func (l *level) aggCall(c *sql.FuncCall, args *aggArgs) (plan.AggCall, error) {
 	if err != nil {
 		return a, err
 	}
+	if ofEnclosing(es) {
+		return a, sqlerr.Unsupported("aggregate %s over columns of an enclosing query alone is not supported", a.Name).At(c.Pos).
+			WithHint("SQL lets the enclosing query compute it: write it there.")
+	}
 	a.ArgTypes, a.Type = sig.Args, sig.Result
 	for _, e := range es {
 		a.Args = append(a.Args, args.add(e, argName(e)))
@@ -243,6 +247,23 @@ func (l *level) aggCall(c *sql.FuncCall, args *aggArgs) (plan.AggCall, error) {
 		a.FilterCol = args.add(e, argName(e))
 	}
 	return a, nil
+}
+
+// ofEnclosing tells whether an aggregate belongs to an enclosing query: its
+// arguments have columns, and none of this query.
+func ofEnclosing(args []expr.Expr) bool {
+	outer := false
+	for _, e := range args {
+		if len(expr.Columns(e)) > 0 {
+			return false
+		}
+		expr.Walk(e, func(x expr.Expr) bool {
+			_, _, is := expr.AsOuter(x)
+			outer = outer || is
+			return !outer
+		})
+	}
+	return outer
 }
 
 // argName names a computed argument by its text.

@@ -140,6 +140,10 @@ func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, u *sql.SetOp) (logica
 // reference puts the plan of a common table expression where it is named.
 func (l *level) reference(c *cteScope, r *sql.Relation) (logical.Node, error) {
 	if c.work != nil {
+		if c.used {
+			return nil, sqlerr.New(sqlerr.InvalidRecursion,
+				"recursive reference to query %q must not appear more than once", c.cte.Name.Text).At(r.Pos)
+		}
 		c.used = true
 		return c.work, nil
 	}

@@ -350,6 +350,9 @@ func (l *level) frame(w *sql.WindowSpec, order []plan.SortKey, args *aggArgs) (p
 		switch {
 		case t.ID == types.Date, t.IsTimestamp(), t.ID == types.Time, t.ID == types.Interval:
 			want = types.TInterval
+		case t.IsInteger(): // bigint whatever the column: it may lead past the type's end
+		case t.ID == types.Float4:
+			want = types.TFloat8
 		case t.IsNumber():
 			want = t
 		default:

@@ -291,10 +291,10 @@ func (b *Binder) limit(n logical.Node, q *sql.Query, outer *level, ctes *cteScop
 		if _, null := x.(*sql.NullLit); null {
 			return nil, nil
 		}
-		if c := firstColumn(x); c != nil {
+		e, err := l.scalar(x, what)
+		if c := firstColumn(x); c != nil && (err != nil || outer == nil) {
 			return nil, sqlerr.New(sqlerr.InvalidColumnReference, "argument of %s must not contain variables", what).At(c.Pos)
 		}
-		e, err := l.scalar(x, what)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,6 @@ import (
 type recursionRules struct {
 	cte  *sql.CTE
 	work *logical.WorkTable
-	refs int
 }
 
 func (r *recursionRules) bad(format string) error {
@@ -23,9 +22,6 @@ func (r *recursionRules) bad(format string) error {
 // check walks the recursive term; where says inside of what, "" at the top.
 func (r *recursionRules) check(n logical.Node, where string) error {
 	if n == logical.Node(r.work) {
-		if r.refs++; r.refs > 1 {
-			return r.bad("recursive reference to query %q must not appear more than once")
-		}
 		switch where {
 		case "":
 			return nil

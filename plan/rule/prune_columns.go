@@ -351,6 +351,10 @@ func pruneApply(n *logical.Apply, need columns) (logical.Node, moved) {
 	lw, sw := l.Schema().Len(), sub.Schema().Len()
 	left, right := slices.Clone(need[:lw]), make(columns, sw)
 	joins := n.Kind == plan.ApplyCross || n.Kind == plan.ApplyLeft || n.Kind == plan.ApplyRow
+	if !joins && !need[lw] { // nobody looks at the answer
+		ln, m := prune(l, left)
+		return ln, append(slices.Clone(m), -1)
+	}
 	switch {
 	case joins:
 		copy(right, need[lw:])
