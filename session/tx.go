@@ -58,18 +58,19 @@ func (s *Session) TxStatus() pgwire.TxStatus {
 // begin makes sure that there is a transaction.
 func (s *Session) begin() *tx {
 	if s.tx == nil {
-		t := &tx{s: s, now: clock.Micros(s.srv.Clock), saved: s.vars.save(), held: map[string]bool{}}
+		t := &tx{s: s, now: clock.Micros(s.srv.Clock), saved: s.vars.save()}
 		for _, p := range s.names.Portals() {
 			if p.Hold {
+				if t.held == nil {
+					t.held = map[string]bool{}
+				}
 				t.held[p.Name] = true
 			}
 		}
 		s.tx = t
-		for of, from := range map[string]string{"transaction_isolation": "default_transaction_isolation",
-			"transaction_read_only":  "default_transaction_read_only",
-			"transaction_deferrable": "default_transaction_deferrable"} {
-			i, _ := s.vars.reg.find(of)
-			s.vars.put(i, s.vars.get(from), "default")
+		for _, m := range modeNames {
+			i, _ := s.vars.reg.find("transaction_" + m)
+			s.vars.put(i, s.vars.get("default_transaction_"+m), "default")
 		}
 	}
 	return s.tx

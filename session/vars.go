@@ -11,8 +11,8 @@ import (
 )
 
 // vars holds the values of a session's parameters and undoes them with their
-// transaction. cur and custom are replaced, never changed, so that executions
-// may keep them.
+// transaction. cur, source and custom are replaced, never changed, so that
+// executions and transactions may keep them.
 type vars struct {
 	reg    *registry
 	cur    []string
@@ -57,12 +57,15 @@ func (v *vars) lookup(name string) (string, bool) {
 }
 
 func (v *vars) put(i int, value, source string) {
-	if v.cur[i] == value {
+	if v.source[i] != source {
+		v.source = slices.Clone(v.source)
 		v.source[i] = source
+	}
+	if v.cur[i] == value {
 		return
 	}
 	v.cur = slices.Clone(v.cur)
-	v.cur[i], v.source[i] = value, source
+	v.cur[i] = value
 	if v.changed != nil {
 		v.changed(&v.reg.all[i], value)
 	}
@@ -180,14 +183,19 @@ func (v *vars) resetAll() {
 
 // save and restore frame a transaction or savepoint.
 func (v *vars) save() *savedVars {
-	return &savedVars{v.cur, slices.Clone(v.source), v.custom, maps.Clone(v.afterCommit)}
+	saved := &savedVars{cur: v.cur, source: v.source, custom: v.custom}
+	if len(v.afterCommit) > 0 {
+		saved.afterCommit = maps.Clone(v.afterCommit)
+	}
+	return saved
 }
 
 func (v *vars) restore(s *savedVars) {
 	for i, val := range s.cur {
 		v.put(i, val, s.source[i])
 	}
-	v.custom, v.afterCommit = s.custom, maps.Clone(s.afterCommit)
+	v.custom, v.afterCommit = s.custom, map[int]string{}
+	maps.Copy(v.afterCommit, s.afterCommit)
 }
 
 // commit ends what SET LOCAL set.
