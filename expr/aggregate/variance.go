@@ -240,25 +240,24 @@ func (a *varFloat) Result(ids []int32, out *arrowbatch.Vec, fail func(int, *sqle
 
 func (a *varFloat) Reset() { a.g = a.g[:0] }
 
-// sqrtDecimal is the square root with PostgreSQL's result scale for values of
-// this size: at least 16 significant digits.
+// sqrtDecimal is the square root of a variance; like PostgreSQL's it has the
+// variance's scale.
 func sqrtDecimal(d decimal.Decimal) (decimal.Decimal, error) {
 	neg, digits, scale := d.Digits()
 	if neg || len(digits) == 0 {
 		return decimal.Zero, nil
 	}
-	want := max(16-(len(digits)-scale-1)/2, scale, 0)
 	x, _ := new(big.Int).SetString(string(digits), 10)
 	// One digit more than wanted decides the rounding.
-	x.Mul(x, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(2*(want+1)-scale)), nil))
+	x.Mul(x, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale+2)), nil))
 	x.Sqrt(x)
 	r, err := decimal.Parse(x.String())
 	if err != nil {
 		return decimal.Zero, err
 	}
 	neg, digits, _ = r.Digits()
-	if r, err = decimal.FromDigits(neg, digits, want+1); err != nil {
+	if r, err = decimal.FromDigits(neg, digits, scale+1); err != nil {
 		return decimal.Zero, err
 	}
-	return r.Round(want)
+	return r.Round(scale)
 }
