@@ -1,8 +1,12 @@
 package sql
 
-// MaxDepth is the number of levels a tree may have; deeper texts are refused
-// with 54001. Left-deep chains (a + b + c …, UNION …) count one per link.
-const MaxDepth = 6000
+import "github.com/streamsql/streamsql/sql/dialect"
+
+// MaxDepth bounds how many expressions, operators, queries and joins may be
+// inside one another on any path of a tree; deeper texts are refused with 54001.
+// Left-deep chains (a + b + c …, UNION …) count one per link; those of AND and OR
+// are flat.
+const MaxDepth = dialect.MaxHeight
 
 // Span is a half-open range of byte offsets in the source text.
 type Span struct{ Start, End int }

@@ -22,6 +22,6 @@
 //  3. Names are folded and truncated as PostgreSQL does it (lower case unless
 //     quoted, at most 63 bytes); a Name's Text is what catalogs compare.
 //  4. Numbers stay text: no literal loses digits before its type is known.
-//  5. A tree is at most MaxDepth levels deep, so recursion over it is safe.
+//  5. A tree nests at most MaxDepth deep, so recursion over it is safe.
 //  6. Every error is a *sqlerr.Error with a position in the text.
 package sql

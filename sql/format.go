@@ -3,10 +3,13 @@ package sql
 import (
 	"strconv"
 	"strings"
+
+	"github.com/streamsql/streamsql/sql/dialect"
 )
 
 // FormatExpr writes an expression as SQL. Parentheses stand around every
-// operator inside another, so its structure does not depend on precedence.
+// operator inside another, so its structure does not depend on precedence; only
+// chains of operators of one rank (a + b - c) go without, however long they are.
 func FormatExpr(x Expr) string {
 	var w writer
 	w.bare(x)
@@ -271,7 +274,12 @@ func (w *writer) operation(x Expr) {
 		w.s(" ")
 		w.expr(x.X)
 	case *Binary:
-		w.expr(x.L)
+		if l, ok := x.L.(*Binary); ok && dialect.SameRank(l.Op.Name, x.Op.Name) && !l.Op.Schema.Given() &&
+			!x.Op.Schema.Given() {
+			w.bare(l)
+		} else {
+			w.expr(x.L)
+		}
 		w.s(" ")
 		w.operator(x.Op)
 		w.s(" ")

@@ -6,27 +6,6 @@ import (
 	"strings"
 )
 
-// rank is the binding strength of PostgreSQL's operators, weakest first.
-type rank uint8
-
-const (
-	rankNone rank = iota
-	rankOr
-	rankAnd
-	rankNot
-	rankIs
-	rankCompare
-	rankIn // BETWEEN, IN, LIKE
-	rankOp // every operator without a rank of its own
-	rankAdd
-	rankMul
-	rankPow
-	rankAt
-	rankCollate
-	rankMinus
-	rankCast
-)
-
 // scope is what an expression inherits from where it stands.
 type scope struct {
 	// stop is the rank at and below which infix operators end the expression: the
@@ -44,9 +23,14 @@ type scope struct {
 	// start holds for each rank where in the output the left operand of an operator
 	// of that rank begins.
 	start [rankCast + 1]int
-	// links and logic count the operators, AND and OR apart.
+	// links and logic count the operators since the last AND or OR, and these.
 	links, logic int
+	// peak is the largest links of the operands of AND and OR so far.
+	peak int
 }
+
+// height bounds the height of the operator tree of the expression.
+func (sc *scope) height() int { return max(sc.links, sc.peak) + sc.logic/16 }
 
 func (b *Bridge) expr() { b.exprIn(scope{}) }
 
@@ -68,7 +52,7 @@ func (b *Bridge) exprIn(sc scope) {
 			break
 		}
 	}
-	links := b.sc.links + b.sc.logic/16
+	links := b.sc.height()
 	b.sc = saved
 	b.selectable = false
 	b.up(h, links)
@@ -110,15 +94,6 @@ func (b *Bridge) prefixed(stop rank) {
 	b.emit(")")
 }
 
-// mathOp tells whether the operator has a rank of its own in the grammar.
-func mathOp(s string) bool {
-	switch s {
-	case "+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>":
-		return true
-	}
-	return false
-}
-
 // skipOperator skips an operator or OPERATOR(schema.op).
 func (b *Bridge) skipOperator() {
 	if !b.Is("operator") {
@@ -141,6 +116,9 @@ func (b *Bridge) skipOperator() {
 // expression ends.
 func (b *Bridge) infix() bool {
 	for {
+		if b.sc.height() > MaxHeight {
+			Fail(TooDeep(b.Pos()))
+		}
 		var more, operand bool
 		switch t := b.Cur(); t.Kind {
 		case Op:
@@ -215,54 +193,6 @@ func (b *Bridge) complete(p, from rank) {
 	for r := p; r <= rankCast; r++ {
 		b.sc.start[r] = at
 	}
-}
-
-// nextRank returns the rank of the infix or postfix operator at the cursor.
-func (b *Bridge) nextRank() rank {
-	switch t := b.Cur(); t.Kind {
-	case Op:
-		return opRank(t.Text)
-	case Punct:
-		if t.Text == "::" {
-			return rankCast
-		}
-	case Ident:
-		switch t.Text {
-		case "in", "between", "like", "ilike", "similar", "overlaps":
-			return rankIn
-		case "not":
-			switch b.Peek(1).Text {
-			case "in", "between", "like", "ilike", "similar":
-				return rankIn
-			}
-		case "operator":
-			if b.IsPunct(1, "(") {
-				return rankOp
-			}
-		case "collate":
-			return rankCollate
-		case "at":
-			if b.IsWord(1, "time", "zone") || b.IsWord(1, "local") {
-				return rankAt
-			}
-		}
-	}
-	return rankNone
-}
-
-// opRank returns the rank of an infix operator.
-func opRank(op string) rank {
-	switch op {
-	case "<", ">", "=", "<=", ">=", "<>":
-		return rankCompare
-	case "+", "-":
-		return rankAdd
-	case "*", "/", "%":
-		return rankMul
-	case "^":
-		return rankPow
-	}
-	return rankOp
 }
 
 // postfix consumes ::type, [subscript] and .field.
@@ -398,7 +328,8 @@ func (b *Bridge) and() (more, operand bool) {
 	if b.sc.between > 0 {
 		b.sc.between--
 		b.emit(" AND ")
-		b.logical(rankIn)
+		b.I++
+		b.rightOf(rankIn)
 		b.sc.inUsed = true
 		return true, true
 	}
@@ -410,13 +341,15 @@ func (b *Bridge) and() (more, operand bool) {
 	return true, true
 }
 
-// logical counts an AND or OR apart, undoing what the caller will count.
+// logical counts an AND or OR apart: the operators of its operands are not in
+// one chain.
 func (b *Bridge) logical(r rank) {
 	b.I++
 	b.rightOf(r)
 	b.sc.inUsed, b.sc.like = false, false
 	b.sc.logic++
-	b.sc.links--
+	b.sc.peak = max(b.sc.peak, b.sc.links)
+	b.sc.links = -1 // the caller counts one
 }
 
 // is translates IS tests; it is true when an operand follows (IS DISTINCT FROM).
