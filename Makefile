@@ -11,7 +11,10 @@ GOTESTFLAGS ?=
 # one cannot be had its tests skip; with CI=true that is a failure.
 SERVICES := scripts/postgres run scripts/kafka run
 
-.PHONY: all build test race lint fmt vet staticcheck vulncheck fuzz bench examples clean
+# Packages whose goroutines share something.
+CONCURRENT := ./exec/... ./stream ./state ./session ./pgwire ./connector/...
+
+.PHONY: all build test race lint fmt vet tidy staticcheck vulncheck fuzz bench examples docs clean
 
 all: build lint test
 
@@ -22,9 +25,9 @@ test:
 	$(SERVICES) go test $(GOTESTFLAGS) $(PACKAGES)
 
 race:
-	$(SERVICES) go test -race -tags invariants $(GOTESTFLAGS) $(PACKAGES)
+	$(SERVICES) go test -race -tags invariants $(GOTESTFLAGS) $(CONCURRENT)
 
-lint: fmt vet staticcheck vulncheck
+lint: fmt tidy vet staticcheck vulncheck
 
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -33,6 +36,9 @@ fmt:
 vet:
 	go vet $(PACKAGES)
 	go vet -tags invariants $(PACKAGES)
+
+tidy:
+	go mod tidy -diff
 
 staticcheck:
 	go run $(STATICCHECK) $(PACKAGES)
@@ -46,9 +52,16 @@ fuzz:
 bench:
 	$(SERVICES) go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(PACKAGES)
 
-# Every script under examples/ is run to its end by the program itself.
+# Every example is run to its end by the program itself.
 examples: build
-	@for f in examples/*.sql; do echo "== $$f"; bin/streamsql run "$$f" || exit 1; done
+	scripts/examples bin/streamsql
+
+# Makes the parts of the documentation anew that the code knows best, and runs the
+# SQL of every page. `go test ./tests/docs -update` puts what it prints into the pages.
+docs:
+	go run ./tests/docs/reference/write
+	go test ./cmd/streamsql -run Documented -update
+	scripts/kafka run go test ./tests/docs
 
 clean:
 	scripts/kafka stop

@@ -250,6 +250,9 @@ func permanent(err error) bool {
 	if len(e.Code) < 2 {
 		return false
 	}
+	if e.Code == sqlerr.UndefinedFile { // a wrong path, as a rule: whoever waits for the query must learn of it
+		return true
+	}
 	switch e.Code[:2] {
 	case "08", "53", "57", "58":
 		return false
