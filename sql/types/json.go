@@ -1,6 +1,7 @@
 package types
 
 import (
+	"sync"
 	"unicode/utf8"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -13,14 +14,35 @@ const maxJSONDepth = 6000
 // jsonReader checks a document by PostgreSQL's grammar. With canon set it also
 // writes jsonb's canonical form to out.
 type jsonReader struct {
-	s     string
-	i     int
-	depth int
-	canon bool
-	out   []byte
+	s            string
+	i            int
+	depth        int
+	canon        bool
+	out          []byte
+	*jsonScratch // of a reader with canon set
+}
+
+// jsonScratch is what readers take turns in using.
+type jsonScratch struct {
 	// members is a stack: those of the object being read on top of those of the
 	// objects around it.
 	members []member
+	old     []byte // an object before its members are put in order
+}
+
+var jsonScratches = sync.Pool{New: func() any { return new(jsonScratch) }}
+
+// maxScratch bounds what stays in the pool: members, and bytes by sixteens.
+const maxScratch = 1 << 12
+
+// put gives s back, without the keys, which look at somebody's text.
+func (s *jsonScratch) put() {
+	if cap(s.members) > maxScratch || cap(s.old) > 16*maxScratch {
+		return
+	}
+	clear(s.members[:cap(s.members)])
+	s.members = s.members[:0]
+	jsonScratches.Put(s)
 }
 
 // parseJSON adds a row of the text as it stands, once it is known to be JSON.
@@ -59,9 +81,11 @@ func AppendJSONB(dst []byte, s string) ([]byte, error) {
 	if err := checkUTF8(s); err != nil {
 		return dst, err
 	}
-	var few [16]member
-	r := jsonReader{s: s, canon: true, out: dst, members: few[:0]}
-	if err := r.document(); err != nil {
+	scratch := jsonScratches.Get().(*jsonScratch)
+	r := jsonReader{s: s, canon: true, out: dst, jsonScratch: scratch}
+	err := r.document()
+	scratch.put()
+	if err != nil {
 		return dst, err
 	}
 	return r.out, nil
@@ -176,7 +200,10 @@ func (r *jsonReader) array() error {
 
 func (r *jsonReader) object() error {
 	r.emit("{")
-	start, first := len(r.out), len(r.members)
+	start, first := len(r.out), 0
+	if r.canon {
+		first = len(r.members)
+	}
 	if r.peek() == '}' {
 		r.i++
 		r.emit("}")
@@ -216,7 +243,7 @@ func (r *jsonReader) object() error {
 		want = "Expected string"
 	}
 	if r.canon {
-		r.out = orderMembers(r.out, start, r.members[first:])
+		r.orderMembers(start, r.members[first:])
 		r.members = r.members[:first]
 	}
 	r.emit("}")

@@ -1,7 +1,6 @@
 package types
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,25 +90,27 @@ type member struct {
 	from, to int
 }
 
+// compareKeys is jsonb's order of keys.
+func compareKeys(a, b member) int {
+	if c := len(a.key) - len(b.key); c != 0 {
+		return c
+	}
+	return strings.Compare(a.key, b.key)
+}
+
 // orderMembers brings the members of an object, written from start on, into
 // jsonb's order and drops all but the last of equal keys.
-func orderMembers(out []byte, start int, ms []member) []byte {
-	less := func(a, b member) int {
-		if c := len(a.key) - len(b.key); c != 0 {
-			return c
-		}
-		return strings.Compare(a.key, b.key)
-	}
+func (r *jsonReader) orderMembers(start int, ms []member) {
 	sorted := true
 	for i := 1; i < len(ms) && sorted; i++ {
-		sorted = less(ms[i-1], ms[i]) < 0
+		sorted = compareKeys(ms[i-1], ms[i]) < 0
 	}
 	if sorted {
-		return out
+		return
 	}
-	slices.SortStableFunc(ms, less)
-	old := bytes.Clone(out[start:])
-	out = out[:start]
+	slices.SortStableFunc(ms, compareKeys)
+	r.old = append(r.old[:0], r.out[start:]...)
+	out := r.out[:start]
 	for i, m := range ms {
 		if i+1 < len(ms) && ms[i+1].key == m.key {
 			continue
@@ -117,9 +118,9 @@ func orderMembers(out []byte, start int, ms []member) []byte {
 		if len(out) > start {
 			out = append(out, ", "...)
 		}
-		out = append(out, old[m.from-start:m.to-start]...)
+		out = append(out, r.old[m.from-start:m.to-start]...)
 	}
-	return out
+	r.out = out
 }
 
 // AppendJSONString appends s as a JSON string, as PostgreSQL writes one.
