@@ -27,7 +27,7 @@ func putVec(v *Vec) {
 		v.poison()
 		return
 	}
-	if v.Bytes() > maxPooled {
+	if v.ownBytes() > maxPooled { // the children are others' already
 		return
 	}
 	v.N, v.Valid = 0, nil

@@ -253,11 +253,16 @@ func (v *Vec) ListAt(i int) (lo, hi int) { return int(v.Off[i]), int(v.Off[i+1])
 
 // Bytes returns the memory that the rows take, children included.
 func (v *Vec) Bytes() int {
-	n := len(v.Valid)*8 + len(v.Bits)*8 + len(v.I16)*2 + len(v.I32)*4 + len(v.I64)*8 +
-		len(v.F32)*4 + len(v.F64)*8 + len(v.Dec)*16 + len(v.Ivl)*16 + len(v.U128)*16 +
-		len(v.Off)*4 + len(v.Data)
+	n := v.ownBytes()
 	for _, k := range v.Kids {
 		n += k.Bytes()
 	}
 	return n
+}
+
+// ownBytes is Bytes without the children.
+func (v *Vec) ownBytes() int {
+	return len(v.Valid)*8 + len(v.Bits)*8 + len(v.I16)*2 + len(v.I32)*4 + len(v.I64)*8 +
+		len(v.F32)*4 + len(v.F64)*8 + len(v.Dec)*16 + len(v.Ivl)*16 + len(v.U128)*16 +
+		len(v.Off)*4 + len(v.Data)
 }

@@ -18,7 +18,6 @@ type distinctSet struct {
 	cols   []*arrowbatch.Vec
 
 	ids, outIDs, outRows []int32
-	ops                  []arrowbatch.Op
 }
 
 func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
