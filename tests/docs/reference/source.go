@@ -116,7 +116,8 @@ func invariants(root string) (string, error) {
 		if len(rows) == 0 {
 			return "", fmt.Errorf("%s: the comment says «Invariants:» and has none", d.dir)
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s\nChecked by %s.\n\n", d.dir, table([]string{"", "invariant"}, rows), checkedBy(root, d.dir))
+		fmt.Fprintf(&b, "### %s\n\n%s\nChecked by %s.\n\n", d.dir, table([]string{"", "invariant"}, rows),
+			checkedBy(root, d.dir))
 	}
 	return b.String(), nil
 }
