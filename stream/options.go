@@ -53,7 +53,8 @@ func ParseTrigger(s string) (Trigger, error) {
 	switch word {
 	case "available_now", "once", "real_time":
 		if rest == "" {
-			return Trigger{Kind: map[string]TriggerKind{"available_now": AvailableNow, "once": Once, "real_time": RealTime}[word]}, nil
+			return Trigger{Kind: map[string]TriggerKind{"available_now": AvailableNow, "once": Once,
+				"real_time": RealTime}[word]}, nil
 		}
 	case "processing_time":
 		if rest == "" || rest == "0" {

@@ -47,7 +47,8 @@ func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
 		wait := poll
 		if opt.trigger.Kind == RealTime && p.r.eager {
 			wait = opt.checkpoint
-		} else if due := p.lastTick.Add(opt.trigger.Interval).Sub(p.r.q.m.cfg.Clock.Now()); opt.trigger.Interval > 0 && due > 0 {
+		} else if due := p.lastTick.Add(opt.trigger.Interval).Sub(p.r.q.m.cfg.Clock.Now()); opt.trigger.Interval > 0 &&
+			due > 0 {
 			wait = due
 		}
 		if err := p.sleep(ctx, wait); err != nil {

@@ -43,7 +43,8 @@ CREATE MATERIALIZED VIEW bids_per_channel AS
 
 const demoQuery = `SELECT to_char(window_start, 'HH24:MI:SS') AS window, channel, bids, highest
 FROM bids_per_channel
-WHERE window_start IN (SELECT window_start FROM bids_per_channel GROUP BY window_start ORDER BY window_start DESC LIMIT 3)
+WHERE window_start IN (
+  SELECT window_start FROM bids_per_channel GROUP BY window_start ORDER BY window_start DESC LIMIT 3)
 ORDER BY window_start DESC, channel;
 `
 

@@ -57,7 +57,8 @@ func openEngine(dir string, trigger stream.Trigger, log *slog.Logger) (*engine, 
 	env := build.Env{Store: store, Registry: reg, Clock: clk}
 	e := &engine{store: store, catalog: cat, queries: queries}
 	e.sessions = session.NewServer(session.Config{Catalog: cat, Store: store, Planner: session.NewPlanner(queries.Bounded),
-		Executor: session.NewExecutor(env, nil), Queries: queries, Connectors: reg, Clock: clk, System: session.NewSystemProvider(queries, store)})
+		Executor: session.NewExecutor(env, nil), Queries: queries, Connectors: reg, Clock: clk,
+		System: session.NewSystemProvider(queries, store)})
 	return e, nil
 }
 

@@ -77,7 +77,8 @@ func TestApplyOfOneRun(t *testing.T) {
 // fail.
 func TestApplyToNothing(t *testing.T) {
 	sub := &subquery{rows: parse(t, subShapes, "+ 1\n+ 2")}
-	got, err := drive(t, func() exec.Operator { return &Apply{Make: sub.tree, Sub: subShapes} }, arrowbatch.NewLike(letters))
+	got, err := drive(t, func() exec.Operator { return &Apply{Make: sub.tree, Sub: subShapes} },
+		arrowbatch.NewLike(letters))
 	same(t, got, err, "")
 	if sub.made != 0 {
 		t.Errorf("the subquery ran %d times", sub.made)
@@ -87,7 +88,8 @@ func TestApplyToNothing(t *testing.T) {
 func TestApplyOfManyRows(t *testing.T) {
 	for _, kind := range []ApplyKind{ApplyScalar, ApplyRow} {
 		sub := &subquery{rows: parse(t, subShapes, "+ 1\n+ 2")}
-		_, err := drive(t, func() exec.Operator { return &Apply{Kind: kind, Make: sub.tree, Sub: subShapes} }, parse(t, letters, "+ 1 a"))
+		_, err := drive(t, func() exec.Operator { return &Apply{Kind: kind, Make: sub.tree, Sub: subShapes} },
+			parse(t, letters, "+ 1 a"))
 		if sqlerr.CodeOf(err) != sqlerr.CardinalityViolation {
 			t.Errorf("two rows give %v", err)
 		}
@@ -125,7 +127,8 @@ func TestApplyNested(t *testing.T) {
 	left := parse(t, subShapes, "+ 10\n+ 20")
 	sum := bin(t, "+", expr.NewOuter(1, 0, "m", types.TInt4), expr.NewOuter(3, 0, "o", types.TInt4))
 	deepest := func() (*exec.Tree, error) {
-		return &exec.Tree{Leaf: &Values{Rows: [][]expr.Expr{{sum}}, Shapes: subShapes}, RT: testRuntime(context.Background())}, nil
+		return &exec.Tree{Leaf: &Values{Rows: [][]expr.Expr{{sum}}, Shapes: subShapes},
+			RT: testRuntime(context.Background())}, nil
 	}
 	// middle: rows 1 and 2, each with the innermost subquery's value.
 	middle := func() (*exec.Tree, error) {

@@ -22,7 +22,8 @@ func TestLookup(t *testing.T) {
 			out := &kept{t: t}
 			rt := testRuntime(t.Context())
 			rt.Eval.Outer = []*arrowbatch.Batch{parse(t, letters, "+ 1 x")}
-			err := (&Lookup{Leaf: leaf, LeafRT: testRuntime(t.Context()), Kept: keep, Key: key, Rest: rest, Shapes: letters}).Run(rt, out)
+			err := (&Lookup{Leaf: leaf, LeafRT: testRuntime(t.Context()), Kept: keep, Key: key, Rest: rest,
+				Shapes: letters}).Run(rt, out)
 			return out.text.String(), err
 		}
 		outer := expr.NewOuter(1, 0, "x", types.TInt4)
@@ -45,7 +46,8 @@ func TestLookup(t *testing.T) {
 func TestLookupEndsEarly(t *testing.T) {
 	keep := &KeptRows{}
 	leaf := &given{rows: series(100, 1, 2), size: 10}
-	l := &Lookup{Leaf: leaf, LeafRT: testRuntime(t.Context()), Kept: keep, Key: expr.ConstInt(1), Shapes: []arrowbatch.Shape{int4s}}
+	l := &Lookup{Leaf: leaf, LeafRT: testRuntime(t.Context()), Kept: keep, Key: expr.ConstInt(1),
+		Shapes: []arrowbatch.Shape{int4s}}
 	if err := l.Run(testRuntime(t.Context()), &kept{t: t, stop: 1}); !errors.Is(err, exec.ErrStop) {
 		t.Errorf("ended with %v", err)
 	}
@@ -58,8 +60,9 @@ func TestLookupEndsEarly(t *testing.T) {
 // TestLookupOfNothing has a leaf without rows.
 func TestLookupOfNothing(t *testing.T) {
 	out := &kept{t: t}
-	l := &Lookup{Leaf: &given{rows: arrowbatch.NewLike(letters), size: 1}, LeafRT: testRuntime(t.Context()), Kept: &KeptRows{},
-		Key: expr.ConstInt(1), Shapes: letters}
+	l := &Lookup{Leaf: &given{rows: arrowbatch.NewLike(letters), size: 1}, LeafRT: testRuntime(t.Context()),
+		Kept: &KeptRows{},
+		Key:  expr.ConstInt(1), Shapes: letters}
 	if err := l.Run(testRuntime(t.Context()), out); err != nil || out.n != 0 {
 		t.Errorf("%d rows, %v", out.n, err)
 	}

@@ -62,7 +62,9 @@ func newFramer(o *OverWindow, f *Frame) (*framer, error) {
 }
 
 // frameOffset computes an offset, nil where the bound has none.
-func frameOffset(o *OverWindow, e expr.Expr, kind sql.BoundKind, unit sql.FrameUnit, which string) (*arrowbatch.Vec, error) {
+func frameOffset(o *OverWindow, e expr.Expr, kind sql.BoundKind, unit sql.FrameUnit,
+	which string,
+) (*arrowbatch.Vec, error) {
 	if !hasOffset(kind) {
 		return nil, nil
 	}

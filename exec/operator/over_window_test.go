@@ -32,13 +32,15 @@ func sumOver(f Frame) WindowCall {
 
 func over(calls ...WindowCall) func() exec.Operator {
 	return func() exec.Operator {
-		return &OverWindow{PartitionBy: []SortKey{{Col: 0}}, OrderBy: []SortKey{{Col: 1}}, OrderTypes: []types.Type{types.TInt4}, Calls: calls}
+		return &OverWindow{PartitionBy: []SortKey{{Col: 0}}, OrderBy: []SortKey{{Col: 1}},
+			OrderTypes: []types.Type{types.TInt4}, Calls: calls}
 	}
 }
 
 func TestOverWindowRanks(t *testing.T) {
 	b := parse(t, overShapes, "+ 1 5 50\n+ 1 3 30\n+ 2 1 10\n+ 1 3 31\n+ 1 NULL 99")
-	got, err := drive(t, over(window("row_number", types.TInt8), window("rank", types.TInt8), window("dense_rank", types.TInt8),
+	got, err := drive(t, over(window("row_number", types.TInt8), window("rank", types.TInt8),
+		window("dense_rank", types.TInt8),
 		window("percent_rank", types.TFloat8), window("cume_dist", types.TFloat8)), b)
 	same(t, got, err, `
 		+ 1 3 30 1 1 1 0 0.5
@@ -222,7 +224,8 @@ func TestOverWindowFrames(t *testing.T) {
 		firstValue.Frame, lastValue.Frame = f, f
 		got, err := drive(t, over(sumOver(f), firstValue, lastValue), parse(t, overShapes, text.String()))
 		if err != nil || got != want.String() {
-			t.Fatalf("case %d, frame %+v (%d, %d)\nrows\n%sgot\n%s%v\nwant\n%s", n, f, start, end, text.String(), got, err, want.String())
+			t.Fatalf("case %d, frame %+v (%d, %d)\nrows\n%sgot\n%s%v\nwant\n%s", n, f, start, end, text.String(), got, err,
+				want.String())
 		}
 	}
 }

@@ -48,7 +48,8 @@ func TestSort(t *testing.T) {
 }
 
 func TestSortOfNothing(t *testing.T) {
-	got, err := drive(t, func() exec.Operator { return &Sort{Keys: []SortKey{{Col: 0}}, Shapes: letters} }, arrowbatch.NewLike(letters))
+	got, err := drive(t, func() exec.Operator { return &Sort{Keys: []SortKey{{Col: 0}}, Shapes: letters} },
+		arrowbatch.NewLike(letters))
 	same(t, got, err, "")
 }
 
@@ -69,7 +70,8 @@ func series(n, step, mod int) *arrowbatch.Batch {
 func TestTopNKeepsLittle(t *testing.T) {
 	const n = 100_000
 	rows := series(n, 7919, n)
-	top := &TopN{Keys: []SortKey{{Col: 0, Desc: true}}, Limit: expr.ConstInt8(3), Offset: expr.ConstInt8(2), Shapes: []arrowbatch.Shape{int4s}}
+	top := &TopN{Keys: []SortKey{{Col: 0, Desc: true}}, Limit: expr.ConstInt8(3), Offset: expr.ConstInt8(2),
+		Shapes: []arrowbatch.Shape{int4s}}
 	out := &kept{t: t}
 	rt := testRuntime(t.Context())
 	if err := top.Open(rt, out); err != nil {

@@ -58,7 +58,8 @@ func Lookup(name string, args []types.Type) (Signature, error) {
 		for i, a := range args {
 			t[i] = a.String()
 		}
-		return Signature{}, sqlerr.New(sqlerr.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(t, ", ")).
+		return Signature{}, sqlerr.New(sqlerr.UndefinedFunction, "function %s(%s) does not exist", name,
+			strings.Join(t, ", ")).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
 	sig.Name = name

@@ -213,7 +213,8 @@ func (l *level) aggCall(c *sql.FuncCall, args *aggArgs) (plan.AggCall, error) {
 		return a, err
 	}
 	if ofEnclosing(es) {
-		return a, sqlerr.Unsupported("aggregate %s over columns of an enclosing query alone is not supported", a.Name).At(c.Pos).
+		return a, sqlerr.Unsupported("aggregate %s over columns of an enclosing query alone is not supported",
+			a.Name).At(c.Pos).
 			WithHint("SQL lets the enclosing query compute it: write it there.")
 	}
 	a.ArgTypes, a.Type = sig.Args, sig.Result

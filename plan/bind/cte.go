@@ -130,7 +130,8 @@ func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, u *sql.SetOp) (logica
 		if err != nil {
 			return nil, sqlerr.New(sqlerr.DatatypeMismatch,
 				"recursive query %q column %d has type %s in non-recursive term but type %s overall",
-				c.Name.Text, i+1, w, e.Type()).At(columnPos(u.Left, i)).WithHint("Cast the output of the non-recursive term to the correct type.")
+				c.Name.Text, i+1, w, e.Type()).At(columnPos(u.Left, i)).
+				WithHint("Cast the output of the non-recursive term to the correct type.")
 		}
 		list[i] = x
 	}

@@ -171,7 +171,9 @@ func insertColumns(o *catalog.Object, s *sql.Insert) ([]int, error) {
 
 // insertSource binds the rows of an INSERT: given maps table columns to columns
 // of the source. Columns left out are those without values.
-func (b *Binder) insertSource(s *sql.Insert, o *catalog.Object, cols []int, ctes *cteScope) (logical.Node, map[int]int, error) {
+func (b *Binder) insertSource(s *sql.Insert, o *catalog.Object, cols []int,
+	ctes *cteScope,
+) (logical.Node, map[int]int, error) {
 	given := map[int]int{}
 	if s.Query == nil {
 		return logical.OneRow(), given, nil
@@ -223,7 +225,9 @@ func generatedValue(c catalog.Column, pos int) error {
 
 // insertValues binds VALUES of an INSERT, where DEFAULT may stand and every value
 // is cast to its column's type.
-func (b *Binder) insertValues(v *sql.Values, o *catalog.Object, cols []int, s *sql.Insert, ctes *cteScope) (logical.Node, map[int]int, error) {
+func (b *Binder) insertValues(v *sql.Values, o *catalog.Object, cols []int, s *sql.Insert,
+	ctes *cteScope,
+) (logical.Node, map[int]int, error) {
 	l := b.newLevel(nil, ctes)
 	given := map[int]int{}
 	width := len(v.Rows[0])
@@ -277,7 +281,8 @@ func (b *Binder) insertValues(v *sql.Values, o *catalog.Object, cols []int, s *s
 // are not generated, the others are computed from these. The row's expressions
 // are over the plan that is returned, which has src's columns first: volatile
 // values that a generated column reads are computed once, below.
-func (b *Binder) newRow(o *catalog.Object, src logical.Node, value func(i int) (expr.Expr, error)) (logical.Node, []expr.Expr, error) {
+func (b *Binder) newRow(o *catalog.Object, src logical.Node, value func(i int) (expr.Expr, error),
+) (logical.Node, []expr.Expr, error) {
 	list := make([]expr.Expr, len(o.Columns))
 	var base []expr.Expr
 	var names []string

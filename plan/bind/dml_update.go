@@ -83,7 +83,8 @@ func checkArbiter(c *sql.OnConflict, o *catalog.Object) error {
 		if visible && c.Constraint.Text == o.Name.Name+"_pkey" {
 			return nil
 		}
-		return sqlerr.New(sqlerr.UndefinedObject, "constraint %q for table %q does not exist", c.Constraint.Text, o.Name.Name).At(c.Constraint.Pos)
+		return sqlerr.New(sqlerr.UndefinedObject, "constraint %q for table %q does not exist", c.Constraint.Text,
+			o.Name.Name).At(c.Constraint.Pos)
 	}
 	var cols []string
 	for _, k := range c.Keys {
@@ -200,7 +201,9 @@ func (l *level) setValues(o *catalog.Object, it sql.SetItem) ([]expr.Expr, error
 
 // target puts the table that a statement changes, and the relations it joins,
 // into a level.
-func (b *Binder) target(o *catalog.Object, r *sql.Relation, from []sql.TableRef, ctes *cteScope) (*level, string, *item, error) {
+func (b *Binder) target(o *catalog.Object, r *sql.Relation, from []sql.TableRef,
+	ctes *cteScope,
+) (*level, string, *item, error) {
 	l := b.newLevel(nil, ctes)
 	alias := o.Name.Name
 	if r.Alias != nil {

@@ -115,7 +115,8 @@ func (l *level) groupItems(items []sql.GroupItem, ts []target) ([]target, [][]in
 		}
 		plain = plain && it.Kind == sql.GroupExpr
 		if len(sets)*len(alts) > 4096 {
-			return nil, nil, sqlerr.New(sqlerr.StatementTooComplex, "too many grouping sets present (maximum %d)", 4096).At(it.Pos)
+			return nil, nil, sqlerr.New(sqlerr.StatementTooComplex, "too many grouping sets present (maximum %d)",
+				4096).At(it.Pos)
 		}
 		var next [][]int
 		for _, s := range sets {

@@ -149,7 +149,8 @@ func resolveSpec(w *sql.WindowSpec, named map[string]*sql.WindowSpec) (*sql.Wind
 	case len(w.OrderBy) > 0 && len(base.OrderBy) > 0:
 		return nil, bad("ORDER BY")
 	case base.Frame != nil:
-		return nil, sqlerr.New(sqlerr.WindowingError, "cannot copy window %q because it has a frame clause", w.Ref.Text).At(w.Ref.Pos)
+		return nil, sqlerr.New(sqlerr.WindowingError, "cannot copy window %q because it has a frame clause",
+			w.Ref.Text).At(w.Ref.Pos)
 	}
 	c.PartitionBy = base.PartitionBy
 	if len(c.OrderBy) == 0 {
@@ -356,7 +357,8 @@ func (l *level) frame(w *sql.WindowSpec, order []plan.SortKey, args *aggArgs) (p
 		case t.IsNumber():
 			want = t
 		default:
-			return f, sqlerr.Unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t).At(s.Pos)
+			return f, sqlerr.Unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s",
+				t).At(s.Pos)
 		}
 	}
 	var err error

@@ -32,13 +32,19 @@ var setFuncs = map[string]func(args []types.Type) (want []types.Type, cols []set
 	"jsonb_array_elements_text": jsonSignature(types.TJSONB, setColumn{"value", types.TText}),
 	"json_object_keys":          jsonSignature(types.TJSON, setColumn{"json_object_keys", types.TText}),
 	"jsonb_object_keys":         jsonSignature(types.TJSONB, setColumn{"jsonb_object_keys", types.TText}),
-	"json_each":                 jsonSignature(types.TJSON, setColumn{"key", types.TText}, setColumn{"value", types.TJSON}),
-	"jsonb_each":                jsonSignature(types.TJSONB, setColumn{"key", types.TText}, setColumn{"value", types.TJSONB}),
-	"json_each_text":            jsonSignature(types.TJSON, setColumn{"key", types.TText}, setColumn{"value", types.TText}),
-	"jsonb_each_text":           jsonSignature(types.TJSONB, setColumn{"key", types.TText}, setColumn{"value", types.TText}),
-	"pg_get_keywords":           noArgs(setColumn{"word", types.TText}, setColumn{"catcode", types.TChar}, setColumn{"barelabel", types.TBool}, setColumn{"catdesc", types.TText}, setColumn{"baredesc", types.TText}),
-	"pg_timezone_names":         noArgs(setColumn{"name", types.TText}, setColumn{"abbrev", types.TText}, setColumn{"utc_offset", types.TInterval}, setColumn{"is_dst", types.TBool}),
-	"pg_options_to_table":       optionsSignature,
+	"json_each": jsonSignature(types.TJSON, setColumn{"key", types.TText},
+		setColumn{"value", types.TJSON}),
+	"jsonb_each": jsonSignature(types.TJSONB, setColumn{"key", types.TText},
+		setColumn{"value", types.TJSONB}),
+	"json_each_text": jsonSignature(types.TJSON, setColumn{"key", types.TText},
+		setColumn{"value", types.TText}),
+	"jsonb_each_text": jsonSignature(types.TJSONB, setColumn{"key", types.TText},
+		setColumn{"value", types.TText}),
+	"pg_get_keywords": noArgs(setColumn{"word", types.TText}, setColumn{"catcode", types.TChar},
+		setColumn{"barelabel", types.TBool}, setColumn{"catdesc", types.TText}, setColumn{"baredesc", types.TText}),
+	"pg_timezone_names": noArgs(setColumn{"name", types.TText}, setColumn{"abbrev", types.TText},
+		setColumn{"utc_offset", types.TInterval}, setColumn{"is_dst", types.TBool}),
+	"pg_options_to_table": optionsSignature,
 }
 
 func isSetFunc(name string) bool { return setFuncs[name] != nil }
@@ -174,7 +180,8 @@ func (l *level) setFunc(c *sql.FuncCall, clause string) (plan.SetFunc, []plan.Fi
 	want, cols, ok := setFuncs[f.Name](ts)
 	if !ok {
 		if len(args) > 1 && ts[0].ID == types.Unknown && ts[1].ID == types.Unknown {
-			return f, nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s(%s) is not unique", f.Name, typeNames(args)).At(c.Pos).
+			return f, nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s(%s) is not unique", f.Name,
+				typeNames(args)).At(c.Pos).
 				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 		}
 		return f, nil, noFunction(c, args)

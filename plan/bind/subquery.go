@@ -60,7 +60,9 @@ func (l *level) inQuery(x *sql.In, clause string) (expr.Expr, error) {
 }
 
 // compareAll binds x op ANY|ALL (query).
-func (l *level) compareAll(x sql.Expr, q *sql.Query, op string, kind plan.ApplyKind, clause string, pos int) (expr.Expr, error) {
+func (l *level) compareAll(x sql.Expr, q *sql.Query, op string, kind plan.ApplyKind, clause string,
+	pos int,
+) (expr.Expr, error) {
 	if err := l.open(clause, pos); err != nil {
 		return nil, err
 	}
@@ -99,7 +101,8 @@ func (l *level) compareAll(x sql.Expr, q *sql.Query, op string, kind plan.ApplyK
 		return nil, at(err, pos)
 	}
 	if test.Type().ID != types.Bool {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "row comparison operator must yield type boolean, not type %s", test.Type()).At(pos)
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "row comparison operator must yield type boolean, not type %s",
+			test.Type()).At(pos)
 	}
 	return l.apply(n, kind, test, pos), nil
 }

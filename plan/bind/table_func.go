@@ -20,7 +20,8 @@ func (l *level) tableFunc(t *sql.TableFunc, s side) (item, error) {
 		return item{}, sqlerr.New(sqlerr.SyntaxError,
 			"a column definition list is only allowed for functions returning \"record\"").At(t.Pos)
 	}
-	arg := &level{b: l.b, outer: s.lat, ctes: l.ctes, scope: &scope{}, node: logical.OneRow(), bound: map[sql.Expr]expr.Expr{}}
+	arg := &level{b: l.b, outer: s.lat, ctes: l.ctes, scope: &scope{}, node: logical.OneRow(),
+		bound: map[sql.Expr]expr.Expr{}}
 	var calls []plan.SetFunc
 	var fields []plan.Field
 	var scalars []expr.Expr
@@ -98,7 +99,8 @@ func intoSubquery(calls []plan.SetFunc, scalars []expr.Expr) ([]plan.SetFunc, []
 
 // tableFuncNode makes the node of a call in FROM. A function that returns one
 // value is a relation of one row.
-func tableFuncNode(t *sql.TableFunc, calls []plan.SetFunc, scalars []expr.Expr, fields []plan.Field) (logical.Node, error) {
+func tableFuncNode(t *sql.TableFunc, calls []plan.SetFunc, scalars []expr.Expr, fields []plan.Field,
+) (logical.Node, error) {
 	if len(scalars) == 0 {
 		return logical.NewTableFunc(calls, t.Ordinality, fields...), nil
 	}

@@ -85,7 +85,8 @@ func (l *level) windowTVF(t *sql.TableFunc, c *sql.FuncCall, s side) (item, erro
 	}
 	ra := x.(*sql.RelationArg)
 	if len(ra.OrderBy) > 0 {
-		return item{}, sqlerr.Unsupported("ORDER BY of the relation in %s is not supported", c.Name.Text).At(ra.OrderBy[0].X.Position())
+		return item{}, sqlerr.Unsupported("ORDER BY of the relation in %s is not supported",
+			c.Name.Text).At(ra.OrderBy[0].X.Position())
 	}
 	it, err := l.ref(ra.Rel, s)
 	if err != nil {
@@ -166,7 +167,8 @@ func (l *level) timeColumn(x sql.Expr) (int, error) {
 		}
 	}
 	if !e.Type().IsTimestamp() {
-		return 0, sqlerr.New(sqlerr.DatatypeMismatch, "the time of a window must be a timestamp, not %s", e.Type()).At(x.Position())
+		return 0, sqlerr.New(sqlerr.DatatypeMismatch, "the time of a window must be a timestamp, not %s",
+			e.Type()).At(x.Position())
 	}
 	n, cols := logical.Extend(l.node, []expr.Expr{e}, []string{"window_input"})
 	l.node = n
@@ -218,7 +220,8 @@ func checkWindow(w *plan.WindowSpec, pos int) error {
 	case w.Kind == plan.Hop && w.Slide > w.Size:
 		return bad("slide of a window (%s) must not be longer than its size (%s)", plan.Micros(w.Slide), plan.Micros(w.Size))
 	case w.Kind == plan.Cumulate && w.Size%w.Slide != 0:
-		return bad("size of a cumulating window (%s) must be a multiple of its step (%s)", plan.Micros(w.Size), plan.Micros(w.Slide))
+		return bad("size of a cumulating window (%s) must be a multiple of its step (%s)", plan.Micros(w.Size),
+			plan.Micros(w.Slide))
 	case w.Kind == plan.Cumulate:
 		period = w.Size
 	}
@@ -245,7 +248,8 @@ func (l *level) gap(x sql.Expr) (expr.Expr, error) {
 		return nil, err
 	}
 	if e, err = expr.Cast(e, types.TInterval, expr.Implicit); err != nil {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "gap of a session must be an interval, not %s", e.Type()).At(x.Position())
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "gap of a session must be an interval, not %s",
+			e.Type()).At(x.Position())
 	}
 	e = expr.Fold(nil, e)
 	if _, ok := expr.AsConst(e); ok {

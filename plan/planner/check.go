@@ -50,7 +50,8 @@ func (lw *lowerer) stable(in physical.Node, what string, es ...expr.Expr) error 
 	for _, e := range es {
 		name := ""
 		expr.Walk(e, func(x expr.Expr) bool {
-			if f, args, ok := expr.AsCall(x); ok && (clockFunctions[f] || expr.VolatilityOf(x) == expr.Volatile && len(args) == 0) {
+			if f, args, ok := expr.AsCall(x); ok && (clockFunctions[f] || expr.VolatilityOf(x) == expr.Volatile &&
+				len(args) == 0) {
 				name = f
 			}
 			return name == ""
@@ -59,7 +60,8 @@ func (lw *lowerer) stable(in physical.Node, what string, es ...expr.Expr) error 
 			name = e.String()
 		}
 		if name != "" {
-			return sqlerr.Unsupported("%s computed with %s is not supported over rows that change in a continuous query", what, name).
+			return sqlerr.Unsupported("%s computed with %s is not supported over rows that change in a continuous query", what,
+				name).
 				WithHint("Its value would differ when a row is taken back. Use it over append-only input.")
 		}
 	}

@@ -174,8 +174,9 @@ func broadcast(n physical.Node) physical.Node {
 	j.Broadcast, j.StaticRight = true, true
 	stream, static := j.Input[0], j.Input[1]
 	sp := stream.Props()
-	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, Twins: sp.Twins, AppendOnly: true, Bounded: sp.Bounded,
-		State: "rows of the static side", Bound: "rows of " + relations(static)}
+	j.Prop = physical.Props{EventTime: sp.EventTime, Times: sp.Times, Twins: sp.Twins, AppendOnly: true,
+		Bounded: sp.Bounded,
+		State:   "rows of the static side", Bound: "rows of " + relations(static)}
 	one := j.Kind == plan.SemiJoin || j.Kind == plan.AntiJoin || uniqueBy(static.Props().Key, j.RightKeys)
 	if one {
 		j.Prop.Key = sp.Key
@@ -302,7 +303,8 @@ func equality(c expr.Expr, width int) (l, r expr.Expr, ok bool) {
 			return nil, nil, false
 		}
 		// A lossy common type would make different values equal.
-		if (t.ID == types.Float8 || t.ID == types.Float4) && (lt.ID != types.Float4 && lt.ID != types.Float8 || rt.ID != types.Float4 && rt.ID != types.Float8) {
+		if (t.ID == types.Float8 || t.ID == types.Float4) && (lt.ID != types.Float4 && lt.ID != types.Float8 ||
+			rt.ID != types.Float4 && rt.ID != types.Float8) {
 			return nil, nil, false
 		}
 		var e1, e2 error

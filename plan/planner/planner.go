@@ -114,7 +114,8 @@ func Select(env *Env, q *sql.Query) (*Plan, error) {
 
 // bindInferred binds a statement; where parameters have no type yet it does so
 // twice, the second time with the types that the first one found.
-func bindInferred(env *Env, rec *recorder, f func(*bind.Binder) (logical.Node, error)) (logical.Node, []types.Type, error) {
+func bindInferred(env *Env, rec *recorder, f func(*bind.Binder) (logical.Node, error)) (logical.Node, []types.Type,
+	error) {
 	be := env.bind()
 	be.Resolver = rec
 	b := bind.New(be)

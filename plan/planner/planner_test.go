@@ -31,7 +31,8 @@ func newTestCatalog(t testing.TB) *testCatalog {
 func (c *testCatalog) Resolve(schema, name string) (*catalog.Object, error) {
 	var known []string
 	for _, o := range c.objects {
-		if o.Name.Name == name && (schema == o.Name.Schema || schema == "" && (o.Name.Schema == "public" || o.Name.Schema == "pg_catalog")) {
+		if o.Name.Name == name && (schema == o.Name.Schema || schema == "" &&
+			(o.Name.Schema == "public" || o.Name.Schema == "pg_catalog")) {
 			return o, nil
 		}
 		known = append(known, o.Name.Name)
@@ -108,7 +109,8 @@ func (c *testCatalog) create(s sql.Statement, text string) error {
 }
 
 func (c *testCatalog) addTable(d *sql.TableDef, kind catalog.Kind, appendOnly bool) error {
-	o := &catalog.Object{Name: catalog.Name{Schema: d.Name.Schema.Text, Name: d.Name.Name.Text}, Kind: kind, AppendOnly: appendOnly}
+	o := &catalog.Object{Name: catalog.Name{Schema: d.Name.Schema.Text, Name: d.Name.Name.Text}, Kind: kind,
+		AppendOnly: appendOnly}
 	if s := o.Name.Schema; s == "pg_catalog" || s == "information_schema" || s == "streamsql" {
 		o.Kind = catalog.KindSystem
 	}
