@@ -61,8 +61,8 @@ func (g *generated) rowsOf(i int64) int64 {
 	return (g.Total - i + n - 1) / n
 }
 
-// Latest counts what is due: a split without pace and end is missing. Before it
-// is opened nothing is due.
+// Latest is the end where there is one, else it counts what is due: a split without
+// pace and end is missing. Before it is opened nothing is due.
 func (g *generated) Latest(_ context.Context, splits []Split) (map[string]Offset, error) {
 	out := map[string]Offset{}
 	for _, s := range splits {
@@ -74,7 +74,7 @@ func (g *generated) Latest(_ context.Context, splits []Split) (map[string]Offset
 			continue
 		}
 		n := g.rowsOf(i)
-		if g.RowsPerSecond > 0 {
+		if g.RowsPerSecond > 0 && g.Total == 0 {
 			g.mu.Lock()
 			p := g.paces[s.ID]
 			g.mu.Unlock()

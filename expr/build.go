@@ -95,6 +95,12 @@ func ConstNumber(text string) (Expr, error) {
 		return c, nil
 	}
 	d, err := decimal.Parse(text)
+	if sqlerr.CodeOf(err) == sqlerr.NumericValueOutOfRange {
+		// Beyond what numeric holds here, but not beyond double precision: 1e308.
+		if f, ferr := strconv.ParseFloat(text, 64); ferr == nil {
+			return ConstFloat(f), nil
+		}
+	}
 	if err != nil {
 		return nil, sqlerr.From(err)
 	}

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/cockroachdb/pebble/v2"
+import (
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+)
 
 // Delta is what one task's operators changed in an epoch, encoded for the store.
 // It is filled by one goroutine and handed over whole.
@@ -37,6 +41,14 @@ func (d *Delta) DeleteRange(lo, hi []byte) { _ = d.b.DeleteRange(lo, hi, nil) }
 
 // addCount changes a bag row's count.
 func (d *Delta) addCount(key, count []byte) { _ = d.b.Merge(key, count, nil) }
+
+// Fail notes that a row of a query began (n = 1) or ceased (n = -1) to have no
+// result: see LiveError. id tells the row from others.
+func (d *Delta) Fail(query uint32, code, message string, id []byte, n int64) {
+	key := append(errorPrefix(query), code...)
+	key = append(append(key, message...), 0)
+	d.addCount(append(key, id...), binary.AppendVarint(nil, n))
+}
 
 // Bytes is the size of the encoded changes.
 func (d *Delta) Bytes() int { return d.b.Len() }

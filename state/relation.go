@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -195,17 +196,87 @@ func (r *Relation) Changes(from uint64, max int, fn func(version uint64, b *arro
 // discarded before the next Apply; done must be called after that.
 func (r *Relation) Apply(d *Delta, b *arrowbatch.Batch) (done func(), err error) {
 	r.writing.Lock()
+	if err := r.apply(d, b); err != nil {
+		r.writing.Unlock()
+		return nil, err
+	}
+	return r.writing.Unlock, nil
+}
+
+// Upsert is Apply for rows that replace what is stored under their keys: a later
+// row of a key takes the place of an earlier one. Keyed relations only.
+func (r *Relation) Upsert(d *Delta, b *arrowbatch.Batch) (done func(), err error) {
+	r.writing.Lock()
+	changes, err := r.replacements(b)
+	if err == nil {
+		err = r.apply(d, changes)
+		changes.Release()
+	}
+	if err != nil {
+		r.writing.Unlock()
+		return nil, err
+	}
+	return r.writing.Unlock, nil
+}
+
+// replacements returns the changes that putting the rows of b in makes.
+func (r *Relation) replacements(b *arrowbatch.Batch) (*arrowbatch.Batch, error) {
+	last := map[string]int{} // key → its last row in b
+	var order []string
+	var key []byte
+	for i := range b.Len {
+		key = r.rowKey(key[:0], b, i)
+		if _, ok := last[string(key)]; !ok {
+			order = append(order, string(key))
+		}
+		last[string(key)] = i
+	}
+	out := arrowbatch.NewLike(r.Shapes)
+	for _, k := range order {
+		i := last[k]
+		v, closer, err := r.store.db.Get([]byte(k))
+		if err == nil {
+			same := bytes.Equal(v, arrowbatch.AppendRow(nil, b.Cols, i)) && b.OpAt(i) == arrowbatch.Insert
+			if !same {
+				if _, err = arrowbatch.DecodeRow(v, out.Cols); err == nil {
+					out.AppendOp(arrowbatch.Delete)
+				}
+			}
+			_ = closer.Close()
+			if same {
+				continue
+			}
+		}
+		if err != nil && !errors.Is(err, pebble.ErrNotFound) {
+			out.Release()
+			return nil, err
+		}
+		if b.OpAt(i) == arrowbatch.Insert {
+			out.Append(b, i)
+		}
+	}
+	return out, nil
+}
+
+// rowKey appends the store key of row i of a Keyed relation.
+func (r *Relation) rowKey(dst []byte, b *arrowbatch.Batch, i int) []byte {
+	dst = append(dst, prefix32(spaceRows, r.ID)...)
+	for _, k := range r.Key {
+		dst = b.Cols[k].AppendKey(dst, i)
+	}
+	return dst
+}
+
+func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
 	w := relationWrite{rel: r, version: r.Version() + 1, nextRow: r.nextRow}
-	key := prefix32(spaceRows, r.ID)
-	var val []byte
+	base := prefix32(spaceRows, r.ID)
+	var key, val []byte
 	for i := range b.Len {
 		ins := b.OpAt(i) == arrowbatch.Insert
-		key = key[:5]
+		key = append(key[:0], base...)
 		switch r.Mode {
 		case Keyed:
-			for _, k := range r.Key {
-				key = b.Cols[k].AppendKey(key, i)
-			}
+			key = r.rowKey(key[:0], b, i)
 			if ins {
 				val = arrowbatch.AppendRow(val[:0], b.Cols, i)
 				d.Put(key, val)
@@ -214,8 +285,7 @@ func (r *Relation) Apply(d *Delta, b *arrowbatch.Batch) (done func(), err error)
 			}
 		case Numbered:
 			if !ins {
-				r.writing.Unlock()
-				return nil, sqlerr.Internal("relation %d takes inserts only", r.ID)
+				return sqlerr.Internal("relation %d takes inserts only", r.ID)
 			}
 			key = binary.BigEndian.AppendUint64(key, w.nextRow)
 			w.nextRow++
@@ -232,7 +302,7 @@ func (r *Relation) Apply(d *Delta, b *arrowbatch.Batch) (done func(), err error)
 	}
 	r.feed(d, w.version, b)
 	d.rels = append(d.rels, w)
-	return r.writing.Unlock, nil
+	return nil
 }
 
 var plusOne, minusOne = binary.AppendVarint(nil, 1), binary.AppendVarint(nil, -1)

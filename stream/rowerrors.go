@@ -1,25 +1,55 @@
 package stream
 
 import (
+	"encoding/binary"
+	"strings"
 	"sync"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/clock"
 )
 
-// rowErrors is every operator's Fail in a continuous query: rows that failed are
-// counted and leave the result.
+// rowErrors is every operator's Fail in a continuous query. A row that failed
+// leaves the result: a sink stops at it, unless told to skip; a view notes it as a
+// live error until the row is deleted or corrected.
 func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.RowError) error {
 	rt.Stats.Failed(len(errs))
-	st := q.Status()
+	o, _ := q.options()
+	sink := o.Kind == catalog.KindSink || o.Kind == catalog.KindFlow
 	for _, e := range errs {
-		q.m.failed.put(FailedRow{Query: st.ID, Name: st.Name, Operator: rt.Stats.Name, Micros: clock.Micros(rt.Clock),
-			Code: string(e.Err.Code), Message: e.Err.Message, Delete: b.OpAt(int(e.Row)) == arrowbatch.Delete})
+		op := b.OpAt(int(e.Row))
+		row := arrowbatch.AppendRow(nil, b.Cols, int(e.Row))
+		text := rowText(b, e.Row)
+		q.m.failed.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name, Micros: clock.Micros(rt.Clock),
+			Code: string(e.Err.Code), Message: e.Err.Message, Delete: op == arrowbatch.Delete, Row: text})
+		switch {
+		case !sink:
+			n := int64(1)
+			if op == arrowbatch.Delete {
+				n = -1
+			}
+			id := binary.BigEndian.AppendUint64([]byte{byte(rt.Table.Operator >> 8), byte(rt.Table.Operator)}, xxh3.Hash(row))
+			rt.Delta().Fail(uint32(q.id), string(e.Err.Code), e.Err.Message, id, n)
+		case o.Options["on_row_error"] != "skip" && op == arrowbatch.Insert:
+			err := *e.Err
+			return err.WithDetail("%s could not compute a row: %s.", rt.Stats.Name, text).
+				WithHint("Correct the query, or set on_row_error = 'skip'.").AsPermanent()
+		}
 	}
 	return nil
+}
+
+// rowText shows one row.
+func rowText(b *arrowbatch.Batch, i int32) string {
+	one := b.Take([]int32{i})
+	defer one.Release()
+	return strings.TrimSpace(strings.TrimLeft(arrowbatch.Pretty(one), "+- "))
 }
 
 // badRows returns where the readers of a query's source put records that could

@@ -148,6 +148,9 @@ func (r *run) loop(ctx context.Context) (finished bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		if next.Barrier.Stop && pacer.first {
+			return false, nil // no task has its splits: their offsets must stay as they are
+		}
 		if err := r.runEpoch(ctx, next); err != nil {
 			return false, err
 		}

@@ -168,7 +168,9 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 			return nil, err
 		}
 		rel := b.out.Target
-		b.push(f, n, func() exec.Operator { return &operator.Materialize{Relation: rel} })
+		// A fed table has its primary key, which the plan of its source does not.
+		upsert := rel.Mode == state.Keyed && n.Key == nil
+		b.push(f, n, func() exec.Operator { return &operator.Materialize{Relation: rel, Upsert: upsert} })
 	case *physical.SinkWrite:
 		f = b.single(f, in)
 		sink, err := b.sink(n)

@@ -7,6 +7,7 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/sql/types"
 )
 
 // operator makes the operator of a node that is the same in finite reads and in
@@ -86,7 +87,22 @@ func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
 		o.Out = append(o.Out, operator.OutCol{Kind: operator.OutAgg, N: len(o.Aggs)})
 		o.Aggs = append(o.Aggs, aggCall(a, in, n.InputAppendOnly))
 	}
+	addFirstImages(o, n.InputAppendOnly)
 	return o, nil
+}
+
+// addFirstImages lets the aggregation keep how the keys looked where the key code
+// does not tell.
+func addFirstImages(o *operator.HashAgg, appendOnly bool) {
+	for i, c := range o.Out {
+		if c.Kind != operator.OutKey || o.KeyTypes[c.N].Shape().ExactKey() {
+			continue
+		}
+		t := o.KeyTypes[c.N]
+		o.Out[i] = operator.OutCol{Kind: operator.OutAgg, N: len(o.Aggs)}
+		o.Aggs = append(o.Aggs, operator.AggCall{Cols: []int{o.KeyCols[c.N]}, Filter: -1,
+			Call: aggregate.Call{Name: aggregate.FirstImage, Args: []types.Type{t}, Result: t, AppendOnly: appendOnly}})
+	}
 }
 
 // aggCall turns a plan's aggregate into the executor's.
@@ -98,6 +114,13 @@ func aggCall(a plan.AggCall, in *plan.Schema, appendOnly bool) operator.AggCall 
 	}
 	if c.Distinct {
 		c.Call.AppendOnly = appendOnly
+	}
+	if a.Distinct && len(a.OrderBy) == 0 && aggregate.OrderMatters(a.Name) {
+		// As in PostgreSQL, whose DISTINCT sorts; the result depends on no order then.
+		for i, k := range a.Args {
+			c.Cols = append(c.Cols, k)
+			c.Order, c.OrderTypes = append(c.Order, aggregate.SortOrder{}), append(c.OrderTypes, a.ArgTypes[i])
+		}
 	}
 	for _, k := range a.OrderBy {
 		c.Cols = append(c.Cols, k.Col)

@@ -111,6 +111,9 @@ func (r *Rows) Close() error {
 // tree builds a node and what is below it.
 func (b *builder) tree(n physical.Node) (*exec.Tree, error) {
 	if t, known, err := b.leaf(n); known || err != nil {
+		return b.replayed(n, t), err
+	}
+	if t, err := b.lookup(n); t != nil || err != nil {
 		return t, err
 	}
 	switch n := n.(type) {
@@ -169,7 +172,7 @@ func (b *builder) leaf(n physical.Node) (*exec.Tree, bool, error) {
 		if err != nil {
 			return nil, true, err
 		}
-		l = &relationLeaf{rel: rel, reader: b.Reader, cols: n.Columns, keyEq: n.KeyEq,
+		l = &relationLeaf{store: b.Store, rel: rel, reader: b.Reader, cols: n.Columns, keyEq: n.KeyEq,
 			key: n.Object.Key}
 	case *physical.SystemScan:
 		l = &systemLeaf{rows: func() (*arrowbatch.Batch, error) { return b.System(n.Object) }, cols: n.Columns}
@@ -187,6 +190,7 @@ func (b *builder) leaf(n physical.Node) (*exec.Tree, bool, error) {
 
 // relationLeaf reads a stored relation.
 type relationLeaf struct {
+	store  *state.Store
 	rel    *state.Relation
 	reader state.Reader
 	cols   []int
@@ -198,6 +202,11 @@ type relationLeaf struct {
 const scanRows = 4096
 
 func (l *relationLeaf) Run(rt *exec.Runtime, out exec.Output) (err error) {
+	// A view with a row that could not be computed is as wrong as a SELECT that
+	// failed: it says so.
+	if err := l.store.LiveError(l.reader, l.rel.ID); err != nil {
+		return err
+	}
 	var prefix []byte
 	for _, e := range l.keyEq {
 		v, err := expr.EvalConst(rt.Eval, e)

@@ -29,6 +29,8 @@ type bucket struct {
 	emitList   []int32
 	saveList   []int32
 	stored     bool // the store has keys of it
+	// errs are the errors of the groups with the flag failed.
+	errs map[int32]*sqlerr.Error
 
 	// sel are the rows of the present batch that fall here.
 	sel []int32
@@ -51,6 +53,7 @@ func (o *HashAgg) newBucket(start, end int64) *bucket {
 		var set *distinctSet
 		if o.Aggs[i].Distinct {
 			set = newDistinctSet(o.argShapes(i))
+			set.nulls = o.Aggs[i].Name == "array_agg"
 		}
 		bk.sets = append(bk.sets, set)
 	}
@@ -69,6 +72,7 @@ func (bk *bucket) reset() {
 	bk.rows, bk.flags = bk.rows[:0], bk.flags[:0]
 	bk.emitList, bk.saveList, bk.sel = bk.emitList[:0], bk.saveList[:0], bk.sel[:0]
 	bk.stored = false
+	clear(bk.errs)
 	bk.dropOld()
 }
 

@@ -78,7 +78,10 @@ func (o *HashAgg) report(bk *bucket, id int32, err *sqlerr.Error) error {
 	bk.flags[id] ^= failed
 	op := arrowbatch.Insert
 	if was {
-		op, err = arrowbatch.Delete, sqlerr.New(sqlerr.SuccessfulCompletion, "healed")
+		op, err = arrowbatch.Delete, bk.errs[id]
+		delete(bk.errs, id)
+	} else {
+		bk.fail(id, err)
 	}
 	key := arrowbatch.NewLike(o.keyShapes)
 	defer key.Release()
@@ -87,6 +90,14 @@ func (o *HashAgg) report(bk *bucket, id int32, err *sqlerr.Error) error {
 	}
 	key.AppendOp(op)
 	return o.rt.Fail(o.rt, key, []expr.RowError{{Row: 0, Err: err}})
+}
+
+// fail keeps a group's error, to take back just that when the group heals.
+func (bk *bucket) fail(id int32, err *sqlerr.Error) {
+	if bk.errs == nil {
+		bk.errs = map[int32]*sqlerr.Error{}
+	}
+	bk.errs[id] = err
 }
 
 // rows builds the output: first the deletes, from the old results, then the

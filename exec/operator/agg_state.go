@@ -132,7 +132,28 @@ func (o *HashAgg) restore() error {
 			return err
 		}
 	}
+	o.restoreErrors()
 	return nil
+}
+
+// restoreErrors finds the groups that have no result: their errors are among the
+// live errors already, and their rows are not in the output.
+func (o *HashAgg) restoreErrors() {
+	if o.FinalOnly {
+		return
+	}
+	for _, bk := range o.buckets {
+		ids := make([]int32, bk.groups.Len())
+		for i := range ids {
+			ids[i] = int32(i)
+		}
+		res, errs := o.results(bk, ids)
+		res.Release()
+		for id, err := range errs {
+			bk.flags[id] = bk.flags[id]&^emitted | failed
+			bk.fail(id, err)
+		}
+	}
 }
 
 func (o *HashAgg) restoreGroup(bk *bucket, id int32, v []byte) error {

@@ -12,6 +12,8 @@ import (
 type Materialize struct {
 	base
 	Relation *state.Relation
+	// Upsert: the rows replace what is stored under their keys.
+	Upsert bool
 
 	held []*arrowbatch.Batch
 }
@@ -30,7 +32,11 @@ func (m *Materialize) ProcessBarrier(exec.Barrier) error {
 	b := arrowbatch.Concat(m.held)
 	m.held = nil
 	defer b.Release()
-	done, err := m.Relation.Apply(m.rt.Delta(), b)
+	write := m.Relation.Apply
+	if m.Upsert {
+		write = m.Relation.Upsert
+	}
+	done, err := write(m.rt.Delta(), b)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,11 @@ type Call struct {
 	AppendOnly bool
 }
 
+// FirstImage is an aggregate of the engine's own: the first value of a group as it
+// was written. Equal values may look different (1.0 and 1.00), and a grouped
+// column shows the first, as PostgreSQL's does. Rows may be taken back.
+const FirstImage = "first image"
+
 // OrderMatters tells whether the aggregate's result depends on the order of rows.
 func OrderMatters(name string) bool { return name == "array_agg" || name == "string_agg" }
 
@@ -29,6 +34,8 @@ func New(c Call) (Acc, error) {
 	switch c.Name {
 	case "count":
 		return &count{}, nil
+	case FirstImage:
+		return &anyValue{shape: c.Args[0].Shape()}, nil
 	case "bool_and", "every":
 		return &boolean{}, nil
 	case "bool_or":

@@ -118,7 +118,8 @@ func (b *Binder) recursive(c *sql.CTE, outer *level, ctes *cteScope) (logical.No
 func castTo(n logical.Node, want *plan.Schema, c *sql.CTE, u *sql.SetOp) (logical.Node, error) {
 	got := n.Schema()
 	if got.Len() != want.Len() {
-		return nil, sqlerr.New(sqlerr.SyntaxError, "each UNION query must have the same number of columns").At(columnPos(u.Right, 0))
+		return nil, sqlerr.New(sqlerr.SyntaxError,
+			"each UNION query must have the same number of columns").At(columnPos(u.Right, 0))
 	}
 	list := logical.Identity(got)
 	for i, e := range list {

@@ -26,7 +26,8 @@ func (b *Binder) conflict(c *sql.OnConflict, o *catalog.Object, alias string) (*
 			return nil, err
 		}
 	} else if len(c.Update) > 0 {
-		return nil, sqlerr.New(sqlerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+		return nil, sqlerr.New(sqlerr.SyntaxError,
+			"ON CONFLICT DO UPDATE requires inference specification or constraint name").
 			At(c.Pos).WithHint("For example, ON CONFLICT (column_name).")
 	}
 	out := &Conflict{}
@@ -60,7 +61,8 @@ func (b *Binder) conflict(c *sql.OnConflict, o *catalog.Object, alias string) (*
 		return nil, err
 	}
 	if src != l.node {
-		return nil, sqlerr.Unsupported("ON CONFLICT DO UPDATE with a volatile value that a generated column reads is not supported").At(c.Pos)
+		return nil, sqlerr.Unsupported(
+			"ON CONFLICT DO UPDATE with a volatile value that a generated column reads is not supported").At(c.Pos)
 	}
 	if out.Set = row; c.Where == nil {
 		return out, nil

@@ -135,9 +135,12 @@ func (l *level) bindMore(x sql.Expr, clause string) (expr.Expr, error) {
 	case *sql.Default:
 		return nil, sqlerr.New(sqlerr.SyntaxError, "DEFAULT is not allowed in this context")
 	case *sql.Star:
-		return nil, sqlerr.New(sqlerr.SyntaxError, "row expansion via \"*\" is not supported here")
-	case *sql.FieldStar:
-		return nil, sqlerr.New(sqlerr.SyntaxError, "row expansion via \"*\" is not supported here")
+		if len(x.Qualifier) == 0 {
+			return nil, sqlerr.New(sqlerr.SyntaxError, "row expansion via \"*\" is not supported here")
+		}
+		return l.column(&sql.ColumnRef{Pos: x.Pos, Parts: x.Qualifier[len(x.Qualifier)-1:]})
+	case *sql.FieldStar: // a row as it is
+		return l.scalar(x.X, clause)
 	case *sql.NamedArg:
 		return nil, sqlerr.Unsupported("named arguments are not supported here")
 	case *sql.RelationArg:

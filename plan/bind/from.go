@@ -235,11 +235,7 @@ func (l *level) derived(t *sql.DerivedTable, s side) (item, error) {
 	if err != nil {
 		return item{}, notLateral(err, s)
 	}
-	alias := ""
-	if t.Alias == nil {
-		alias = "unnamed_subquery"
-	}
-	return l.finish(item{n, relScope(alias, "", n, nil, nil)}, t.Alias, t.Watermark)
+	return l.finish(item{n, relScope("", "", n, nil, nil)}, t.Alias, t.Watermark)
 }
 
 // notLateral names the reason where a subquery in FROM refers to a part to its

@@ -262,7 +262,8 @@ func (l *level) groupExpr(t target) ([]expr.Expr, error) {
 	}
 	switch e.Type().ID {
 	case types.JSON:
-		return nil, sqlerr.New(sqlerr.UndefinedFunction, "could not identify an equality operator for type json").At(x.Position())
+		return nil, sqlerr.New(sqlerr.UndefinedFunction,
+			"could not identify an equality operator for type json").At(x.Position())
 	case types.Unknown:
 		if e, err = expr.Cast(e, types.TText, expr.Implicit); err != nil {
 			return nil, err

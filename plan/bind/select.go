@@ -277,7 +277,8 @@ func (l *level) output(sel *sql.Select, ts []target, order, on []sortTerm) (logi
 	case sel.Distinct:
 		for _, f := range n.Schema().Fields {
 			if f.Type.ID == types.JSON {
-				return nil, sqlerr.New(sqlerr.UndefinedFunction, "could not identify an equality operator for type json").At(sel.Pos)
+				return nil, sqlerr.New(sqlerr.UndefinedFunction,
+					"could not identify an equality operator for type json").At(sel.Pos)
 			}
 		}
 		n = logical.NewDistinct(n, sel.Pos)

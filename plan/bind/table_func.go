@@ -105,7 +105,8 @@ func tableFuncNode(t *sql.TableFunc, calls []plan.SetFunc, scalars []expr.Expr, 
 		return logical.NewTableFunc(calls, t.Ordinality, fields...), nil
 	}
 	if len(calls) > 0 {
-		return nil, sqlerr.Unsupported("ROWS FROM with functions that return rows and functions that do not is not supported").At(t.Pos)
+		return nil, sqlerr.Unsupported(
+			"ROWS FROM with functions that return rows and functions that do not is not supported").At(t.Pos)
 	}
 	if len(scalars) == 1 && len(scalars[0].Type().Fields) > 0 {
 		cols, err := fieldsOf(scalars[0])

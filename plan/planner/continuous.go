@@ -126,7 +126,8 @@ func finish(e *physical.Emit, target *catalog.Object, p *Plan) physical.Node {
 // warn notes operators whose state nothing bounds.
 func (p *Plan) warn() {
 	for _, n := range Unbounded(p.Root) {
-		p.Notices = append(p.Notices, "the state of "+n.Describe().Op+" is bounded by nothing and grows as long as the query runs")
+		p.Notices = append(p.Notices,
+			"the state of "+n.Describe().Op+" is bounded by nothing and grows as long as the query runs")
 	}
 }
 

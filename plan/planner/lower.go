@@ -461,7 +461,8 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 	d.Prop.Key = n.Keys
 	d.Prop.AppendOnly = len(n.OrderBy) == len(n.Keys)
 	if !d.Prop.AppendOnly && lw.mode == physical.Append {
-		return nil, sqlerr.Unsupported("DISTINCT ON with ORDER BY replaces rows and cannot run in output mode append").At(n.Pos).
+		return nil, sqlerr.Unsupported(
+			"DISTINCT ON with ORDER BY replaces rows and cannot run in output mode append").At(n.Pos).
 			WithHint("Use output_mode = 'update', or leave out ORDER BY to keep the first row that arrives.")
 	}
 	d.Prop.State, d.Prop.Bound = "one row per key", "key domain"
