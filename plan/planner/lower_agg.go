@@ -122,13 +122,16 @@ func (lw *lowerer) checkAggregate(n *logical.Aggregate, a *physical.HashAgg) err
 	case lw.mode == physical.Append && a.CloseBy >= 0:
 		a.FinalOnly, a.Prop.AppendOnly = true, true
 	case lw.mode == physical.Append && n.Keyless:
-		return sqlerr.Unsupported("an aggregate without GROUP BY never becomes final and cannot run in output mode append").At(n.Pos).
+		return sqlerr.Unsupported(
+			"an aggregate without GROUP BY never becomes final and cannot run in output mode append").At(n.Pos).
 			WithHint("Group by a window, or use output_mode = 'update'.")
 	case lw.mode == physical.Append && a.Window != nil:
-		return sqlerr.Unsupported("%s of windows without a watermark never becomes final and cannot run in output mode append", what).At(n.Pos).
+		return sqlerr.Unsupported(
+			"%s of windows without a watermark never becomes final and cannot run in output mode append", what).At(n.Pos).
 			WithHint("Declare WATERMARK FOR the time column, or use output_mode = 'update'.")
 	case lw.mode == physical.Append:
-		return sqlerr.Unsupported("%s without an event-time window or column never becomes final and cannot run in output mode append", what).At(n.Pos).
+		return sqlerr.Unsupported(
+			"%s without an event-time window or column never becomes final and cannot run in output mode append", what).At(n.Pos).
 			WithHint("Group by a window over a time with a watermark, or use output_mode = 'update'.")
 	}
 	return nil
