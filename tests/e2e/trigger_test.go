@@ -101,6 +101,11 @@ func randomBids(rng *rand.Rand, n int) []string {
 	return out
 }
 
+// reading is a query over bids with another source.
+func reading(query, source string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(query, "FROM bids", "FROM "+source), "TUMBLE(bids", "TUMBLE("+source)
+}
+
 // TestSwitchTriggers changes the triggers of running queries again and again while
 // rows come: no row is lost, none counts twice, in views and in the files of a
 // sink.
@@ -114,15 +119,15 @@ func TestSwitchTriggers(t *testing.T) {
 	c := s.connect()
 	c.exec(fmt.Sprintf(`CREATE SOURCE topic (auction bigint, bidder bigint, price bigint, channel text, date_time timestamp)
 			WITH (connector = 'kafka', brokers = '%s', topic = '%s') FORMAT PLAIN ENCODE JSON;
-		CREATE SOURCE nexmark WITH (connector = 'nexmark', kind = 'bid', number_of_events = '60000', rows_per_second = '20000', splits = '2')`,
-		k.addr, topic))
+		CREATE SOURCE nexmark WITH (connector = 'nexmark', kind = 'bid', number_of_events = '60000', rows_per_second = '20000', splits = '2');
+		CREATE SOURCE nexmark_now WITH (connector = 'nexmark', kind = 'bid', number_of_events = '60000')`, k.addr, topic))
 	var names []string
 	for _, source := range []string{"topic", "nexmark"} {
 		for i, v := range triggerViews {
 			name := v.name + "_" + source
 			names = append(names, "MATERIALIZED VIEW "+name)
-			c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s WITH (parallelism = %d, checkpoint_interval = '50 ms') AS %s", name, 1+i%2,
-				strings.ReplaceAll(strings.ReplaceAll(v.query, "FROM bids", "FROM "+source), "TUMBLE(bids", "TUMBLE("+source)))
+			c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s WITH (parallelism = %d, checkpoint_interval = '50 ms') AS %s",
+				name, 1+i%2, reading(v.query, source)))
 		}
 		names = append(names, "SINK files_"+source)
 		c.exec(fmt.Sprintf(`CREATE SINK files_%s WITH (connector = 'file', path = '%s', checkpoint_interval = '50 ms') FORMAT PLAIN ENCODE JSON
@@ -141,21 +146,22 @@ func TestSwitchTriggers(t *testing.T) {
 	}
 	c.exec("FLUSH")
 	for _, source := range []string{"topic", "nexmark"} {
-		if source == "nexmark" {
+		now := source
+		if source == "nexmark" { // the same rows at once
+			now = "nexmark_now"
 			for _, v := range triggerViews {
 				c.exec("AWAIT " + v.name + "_" + source)
 			}
 			c.exec("AWAIT files_" + source)
 		}
 		for _, v := range triggerViews {
-			query := strings.ReplaceAll(strings.ReplaceAll(v.query, "FROM bids", "FROM "+source), "TUMBLE(bids", "TUMBLE("+source)
-			same(t, v.name+" of "+source, c.rows("SELECT * FROM "+v.name+"_"+source), c.rows(query))
+			same(t, v.name+" of "+source, c.rows("SELECT * FROM "+v.name+"_"+source), c.rows(reading(v.query, now)))
 		}
 		var got []string
 		for _, l := range partLines(t, filepath.Join(s.dir, "out", source)) {
 			got = append(got, fmt.Sprintf("%d|%d|%d", jsonInt(t, l, "auction"), jsonInt(t, l, "bidder"), jsonInt(t, l, "price")))
 		}
-		same(t, "files of "+source, got, c.rows("SELECT auction, bidder, price FROM "+source))
+		same(t, "files of "+source, got, c.rows("SELECT auction, bidder, price FROM "+now))
 	}
 	if r := c.rows("SELECT name, restarts, error FROM streamsql.queries WHERE restarts > 0 OR error IS NOT NULL"); len(r) > 0 {
 		t.Errorf("queries that were restarted by an error: %q", r)
