@@ -39,10 +39,6 @@ func feedKey(rel uint32, version uint64) []byte {
 	return binary.BigEndian.AppendUint64(prefix32(spaceFeed, rel), version)
 }
 
-func recordKey(query uint32, kind byte, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(prefix32(spaceRecord, query), kind), seq)
-}
-
 // After returns the first key that does not begin with p; nil when there is none.
 func After(p []byte) []byte {
 	e := append([]byte(nil), p...)
