@@ -14,15 +14,19 @@ SERVICES := scripts/postgres run scripts/kafka run
 # Packages whose goroutines share something.
 CONCURRENT := ./exec/... ./stream ./state ./session ./pgwire ./connector/...
 
-.PHONY: all build test race lint fmt vet tidy staticcheck vulncheck fuzz bench examples docs clean
+.PHONY: all build test clients race lint fmt vet tidy staticcheck vulncheck fuzz bench examples docs clean
 
 all: build lint test
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
-test:
+test: clients
 	$(SERVICES) go test $(GOTESTFLAGS) $(PACKAGES)
+
+# The drivers of other languages, outside the repository.
+clients:
+	@tests/clients/setup || echo "client drivers are missing: their tests are skipped, or fail with CI=true"
 
 race:
 	$(SERVICES) go test -race -tags invariants $(GOTESTFLAGS) $(CONCURRENT)
