@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,8 +141,8 @@ func TestCrash(t *testing.T) {
 
 	w := &writer{tried: map[int64]bool{}}
 	var events []string
-	duringStart := 0
-	for range runs {
+	duringStart, orderly := 0, 0
+	for kills := 0; kills < runs; {
 		ctx, cancel := context.WithCancel(context.Background())
 		done, acked := make(chan struct{}), len(w.acked)
 		go func() {
@@ -152,7 +153,16 @@ func TestCrash(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			wait = time.Duration(rng.IntN(50)) * time.Millisecond
 		}
-		time.AfterFunc(wait, s.kill)
+		end := s.kill
+		if kills++; rng.IntN(5) == 0 { // an orderly stop between, at any instant too
+			kills--
+			orderly++
+			end = func() {
+				_ = s.cmd.Process.Signal(syscall.SIGTERM)
+				<-s.end
+			}
+		}
+		time.AfterFunc(wait, end)
 		for !s.ended() {
 			first := len(events)
 			for range 1 + rng.IntN(crashEvents) {
@@ -169,8 +179,8 @@ func TestCrash(t *testing.T) {
 		s = launch(t, dir)
 	}
 	s.ready()
-	t.Logf("%d kills, %d of them before the server took a row; %d events, %d rows acknowledged",
-		runs, duringStart, len(events), len(w.acked))
+	t.Logf("%d kills and %d stops, %d of them before the server took a row; %d events, %d rows acknowledged",
+		runs, orderly, duringStart, len(events), len(w.acked))
 	// One event of each partition far ahead closes all windows.
 	last := crashBegin.Add(time.Duration(len(events)) * 10 * time.Millisecond)
 	for range 3 {
