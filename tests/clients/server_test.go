@@ -65,7 +65,7 @@ func start(t *testing.T) string {
 	addr := l.Addr().String()
 	l.Close()
 	log := &lockedBuffer{}
-	cmd := exec.Command(binary, "serve", "--listen", addr, "--data", t.TempDir())
+	cmd := exec.Command(binary, "serve", "--http", "", "--listen", addr, "--data", t.TempDir())
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
