@@ -13,27 +13,31 @@ type decoder struct {
 	p *parser
 	b *dialect.Bridge
 	f *dialect.Fragment
+	// done is called when the tree is decoded.
+	done func()
 	// symmetric is set when the low bound being decoded began with SYMMETRIC.
 	symmetric bool
 }
 
 // decoder parses the fragment and returns a decoder with the statement.
 func (p *parser) decoder(f *dialect.Fragment) (*decoder, ast.StmtNode) {
-	stmt, err := p.bridge.Parse(f)
+	stmt, done, err := p.bridge.Parse(f)
 	if err != nil {
 		dialect.Fail(err)
 	}
-	return &decoder{p: p, b: p.bridge, f: f}, stmt
+	return &decoder{p: p, b: p.bridge, f: f, done: done}, stmt
 }
 
 func (p *parser) decodeQuery(f *dialect.Fragment) *Query {
 	d, stmt := p.decoder(f)
+	defer d.done()
 	return d.query(stmt)
 }
 
 // decodeSelect decodes a fragment that is one SELECT with only targets or FROM.
 func (p *parser) decodeSelect(f *dialect.Fragment) *Select {
 	d, stmt := p.decoder(f)
+	defer d.done()
 	sel, ok := stmt.(*ast.SelectStmt)
 	if !ok {
 		d.broken(stmt)
@@ -44,6 +48,7 @@ func (p *parser) decodeSelect(f *dialect.Fragment) *Select {
 // decodeExprs decodes a fragment that is a list of expressions.
 func (p *parser) decodeExprs(f *dialect.Fragment) []Expr {
 	d, stmt := p.decoder(f)
+	defer d.done()
 	sel, ok := stmt.(*ast.SelectStmt)
 	if !ok {
 		d.broken(stmt)

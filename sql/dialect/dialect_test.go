@@ -67,7 +67,7 @@ func TestFragment(t *testing.T) {
 			t.Fatalf("byte %q at %d of %s", c, i, f.Text)
 		}
 	}
-	if _, err := b.Parse(f); err != nil {
+	if _, _, err := b.Parse(f); err != nil {
 		t.Fatalf("%v\n%s", err, f.Text)
 	}
 	if n := len(b.Facts.Items); n != 1 || b.Toks[b.Facts.Items[0].Alias].Text != "sélect" {
@@ -103,12 +103,12 @@ func TestRefused(t *testing.T) {
 	b := NewBridge(c, noTypes{c})
 	f := b.Query()
 	f.Text += strings.Repeat(" ", 5000) + ") x"
-	_, err := b.Parse(f)
+	_, _, err := b.Parse(f)
 	if err == nil || err.Pos < 1 || err.Pos > len(c.Src)+1 {
 		t.Errorf("%v", err)
 	}
 	broken := &Fragment{Text: strings.Replace(f.Text, "FROM", "FORM", 1), marks: f.marks}
-	if _, err := b.Parse(broken); err == nil || !strings.HasPrefix(err.Message, "syntax error") {
+	if _, _, err := b.Parse(broken); err == nil || !strings.HasPrefix(err.Message, "syntax error") {
 		t.Errorf("%v", err)
 	}
 }
@@ -133,7 +133,7 @@ func FuzzTranslate(f *testing.F) {
 		if len(frag.Text) > 0 && frag.TokenAt(len(frag.Text)-1) >= len(b.Toks) {
 			t.Fatal("a mark points past the tokens")
 		}
-		if _, err := b.Parse(frag); err != nil && (err.Pos < 1 || err.Pos > len(src)+1) {
+		if _, _, err := b.Parse(frag); err != nil && (err.Pos < 1 || err.Pos > len(src)+1) {
 			t.Fatalf("%v at %d", err, err.Pos)
 		}
 	})

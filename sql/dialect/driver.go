@@ -66,15 +66,18 @@ var parsers = sync.Pool{New: func() any {
 }}
 
 // Parse gives the fragment to the parser. The error is PostgreSQL's syntax error
-// about the token that the parser refused.
-func (b *Bridge) Parse(f *Fragment) (ast.StmtNode, *sqlerr.Error) {
+// about the token that the parser refused. The tree must not be used any more once
+// done has been called: the parser writes positions into nodes of its last tree
+// while it makes the next one.
+func (b *Bridge) Parse(f *Fragment) (stmt ast.StmtNode, done func(), _ *sqlerr.Error) {
 	p := parsers.Get().(*parser.Parser)
-	defer parsers.Put(p)
+	done = func() { parsers.Put(p) }
 	stmt, err := p.ParseOneStmt(f.Text, "", "")
 	if err != nil {
-		return nil, b.SyntaxAt(f.refused(err.Error()))
+		done()
+		return nil, nil, b.SyntaxAt(f.refused(err.Error()))
 	}
-	return stmt, nil
+	return stmt, done, nil
 }
 
 // refused returns the token that a message is about. The message quotes the rest

@@ -144,22 +144,23 @@ func TestCrash(t *testing.T) {
 	duringStart, orderly := 0, 0
 	for kills := 0; kills < runs; {
 		ctx, cancel := context.WithCancel(context.Background())
-		done, acked := make(chan struct{}), len(w.acked)
+		done, acked, url := make(chan struct{}), len(w.acked), s.url()
 		go func() {
 			defer close(done)
-			w.insert(ctx, s.url())
+			w.insert(ctx, url)
 		}()
 		wait := time.Duration(50+rng.IntN(750)) * time.Millisecond
 		if rng.IntN(4) == 0 {
 			wait = time.Duration(rng.IntN(50)) * time.Millisecond
 		}
-		end := s.kill
+		victim := s
+		end := victim.kill
 		if kills++; rng.IntN(5) == 0 { // an orderly stop between, at any instant too
 			kills--
 			orderly++
 			end = func() {
-				_ = s.cmd.Process.Signal(syscall.SIGTERM)
-				<-s.end
+				_ = victim.cmd.Process.Signal(syscall.SIGTERM)
+				<-victim.end
 			}
 		}
 		time.AfterFunc(wait, end)
