@@ -56,9 +56,6 @@ func (b *builder) window(n *physical.Window) (exec.Operator, error) {
 func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
 	o := &operator.HashAgg{FinalOnly: n.FinalOnly && !b.finite, Keyless: n.Keyless, AppendOnly: n.InputAppendOnly,
 		CloseCol: -1, OutTypes: fieldTypes(n.Schema()), Keep: b.finite || b.complete}
-	if n.Phase != physical.AggSingle {
-		return nil, sqlerr.Internal("two-phase plan node in %s", n.Describe().Op)
-	}
 	in := n.InputSchema()
 	width := n.Input[0].Schema().Len()
 	if n.Window != nil {

@@ -473,7 +473,8 @@ func (l *level) collate(x *sql.Collate, clause string) (expr.Expr, error) {
 	switch name := x.Name.Name.Text; name {
 	case "default", "C", "POSIX", "ucs_basic":
 	default:
-		return nil, sqlerr.New(sqlerr.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", name).At(x.Name.Pos()).
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", name).
+			At(x.Name.Pos()).
 			WithHint("Text is compared by bytes: the collation \"C\".")
 	}
 	e, err := l.scalar(x.X, clause)

@@ -192,7 +192,8 @@ func (l *level) checkAsOf(r *sql.Relation) error {
 func (b *Binder) view(o *catalog.Object, pos int) (logical.Node, error) {
 	for _, v := range b.views {
 		if v.ID == o.ID {
-			return nil, sqlerr.New(sqlerr.InvalidRecursion, "infinite recursion detected in rules for relation %q", o.Name).At(pos)
+			return nil, sqlerr.New(sqlerr.InvalidRecursion, "infinite recursion detected in rules for relation %q", o.Name).
+				At(pos)
 		}
 	}
 	b.views = append(b.views, o)
@@ -246,7 +247,8 @@ func notLateral(err error, s side) error {
 		for _, r := range q.scope.rels {
 			if e.Message == `missing FROM-clause entry for table "`+r.alias+`"` {
 				e.Message = `invalid reference to FROM-clause entry for table "` + r.alias + `"`
-				return e.WithDetail("There is an entry for table %q, but it cannot be referenced from this part of the query.", r.alias).
+				return e.WithDetail("There is an entry for table %q, "+
+					"but it cannot be referenced from this part of the query.", r.alias).
 					WithHint("To reference that table, you must mark this subquery with LATERAL.")
 			}
 		}
@@ -322,7 +324,8 @@ func (l *level) using(j *sql.Join, left, right, both *scope, kind plan.JoinKind)
 	gone := map[string]bool{}
 	for _, u := range common {
 		if gone[u.Text] {
-			return nil, nil, sqlerr.New(sqlerr.DuplicateColumn, "column name %q appears more than once in USING clause", u.Text).At(u.Pos)
+			return nil, nil, sqlerr.New(sqlerr.DuplicateColumn, "column name %q appears more than once in USING clause",
+				u.Text).At(u.Pos)
 		}
 		a, err := usingColumn(left.cols, u, "left")
 		if err != nil {
@@ -358,9 +361,11 @@ func usingColumn(cols []scopeCol, u sql.Name, side string) (scopeCol, error) {
 	c, n := find(cols, u.Text)
 	switch {
 	case n == 0:
-		return c, sqlerr.New(sqlerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", u.Text, side).At(u.Pos)
+		return c, sqlerr.New(sqlerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table",
+			u.Text, side).At(u.Pos)
 	case n > 1:
-		return c, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", u.Text, side).At(u.Pos)
+		return c, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table",
+			u.Text, side).At(u.Pos)
 	}
 	return c, nil
 }

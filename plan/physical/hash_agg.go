@@ -6,22 +6,6 @@ import (
 	"github.com/streamsql/streamsql/plan"
 )
 
-// AggPhase tells the parts of a two-phase aggregation apart.
-type AggPhase uint8
-
-// The phases.
-const (
-	// AggSingle does all.
-	AggSingle AggPhase = iota
-	// AggPartial aggregates what one task has of a batch or epoch and gives the
-	// group columns followed by one state column per aggregate (type bytea).
-	AggPartial
-	// AggFinal merges the state columns of partial aggregations.
-	AggFinal
-)
-
-func (p AggPhase) String() string { return [...]string{"single", "partial", "final"}[p] }
-
 // AggCall is an aggregate over input columns.
 type AggCall = plan.AggCall
 
@@ -52,7 +36,6 @@ type HashAgg struct {
 	// InputAppendOnly: no deletes come in, so aggregates need not keep what they
 	// would need to take a row back.
 	InputAppendOnly bool
-	Phase           AggPhase
 }
 
 // InputSchema is what GroupBy counts in: the input's columns and, with Window,
@@ -78,9 +61,6 @@ func (n *HashAgg) Describe() plan.Desc {
 		s[i] = a.Describe(in)
 	}
 	d = d.With("aggregates", strings.Join(s, ", "))
-	if n.Phase != AggSingle {
-		d = d.With("phase", n.Phase.String())
-	}
 	if n.FinalOnly {
 		d = d.With("emit", "on close")
 	}

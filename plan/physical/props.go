@@ -1,10 +1,5 @@
 package physical
 
-import (
-	"strconv"
-	"strings"
-)
-
 // Props is what the planner knows of a node's output and state.
 type Props struct {
 	// Key holds the output columns that identify a row of the changelog. Nil: there
@@ -26,7 +21,6 @@ type Props struct {
 	// Bound says what limits that state: "watermark of ts", "key domain", "rows of
 	// users", "one row", "nothing"; "" where there is no state.
 	Bound string
-	Dist  Dist
 }
 
 // TimeColumn is a column that a watermark bounds: once the watermark is at
@@ -45,41 +39,4 @@ func (p *Props) Time(col int) (TimeColumn, bool) {
 		}
 	}
 	return TimeColumn{}, false
-}
-
-// DistKind says how rows are spread over parallel tasks.
-type DistKind uint8
-
-// The distributions.
-const (
-	DistAny       DistKind = iota // as the sources' splits fall
-	DistSingle                    // one task has all rows
-	DistHash                      // by hash of Cols
-	DistBroadcast                 // every task has all rows
-)
-
-// Dist is a distribution; Cols are output columns.
-type Dist struct {
-	Kind DistKind
-	Cols []int
-}
-
-func (d Dist) String() string {
-	switch d.Kind {
-	case DistSingle:
-		return "single"
-	case DistHash:
-		return "hash(" + ints(d.Cols) + ")"
-	case DistBroadcast:
-		return "broadcast"
-	}
-	return "any"
-}
-
-func ints(v []int) string {
-	s := make([]string, len(v))
-	for i, n := range v {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, ", ")
 }

@@ -16,7 +16,8 @@ func refuseNode(n logical.Node) error {
 	}
 	switch n := n.(type) {
 	case *logical.Apply:
-		return refuse(n.Pos, "Write it as a join of the stream with a table, or compute it in a materialized view of its own.",
+		return refuse(n.Pos, "Write it as a join of the stream with a table, "+
+			"or compute it in a materialized view of its own.",
 			"a subquery in an expression is not supported yet in a continuous query")
 	case *logical.SetOp:
 		return refuse(n.Pos, "Use UNION ALL, or a join.", "%s is not supported in a continuous query", n.Name())

@@ -131,7 +131,8 @@ func (lw *lowerer) checkAggregate(n *logical.Aggregate, a *physical.HashAgg) err
 			WithHint("Declare WATERMARK FOR the time column, or use output_mode = 'update'.")
 	case lw.mode == physical.Append:
 		return sqlerr.Unsupported(
-			"%s without an event-time window or column never becomes final and cannot run in output mode append", what).At(n.Pos).
+			"%s without an event-time window or column never becomes final and cannot run in output mode append", what).
+			At(n.Pos).
 			WithHint("Group by a window over a time with a watermark, or use output_mode = 'update'.")
 	}
 	return nil
