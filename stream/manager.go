@@ -106,7 +106,7 @@ func (m *Manager) start(o *catalog.Object) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return sqlerr.New(sqlerr.AdminShutdown, "the server is shutting down")
+		return errClosing()
 	}
 	if m.queries[o.ID] != nil {
 		return nil
@@ -117,6 +117,8 @@ func (m *Manager) start(o *catalog.Object) error {
 	return nil
 }
 
+func errClosing() error { return sqlerr.New(sqlerr.AdminShutdown, "the server is shutting down") }
+
 // Drop stops an object's query, if it has one, and removes state and rows.
 func (m *Manager) Drop(_ context.Context, o *catalog.Object) error {
 	m.mu.Lock()
@@ -125,7 +127,7 @@ func (m *Manager) Drop(_ context.Context, o *catalog.Object) error {
 	m.mu.Unlock()
 	var err error
 	if q != nil {
-		q.stop()
+		q.end(nil)
 		err = m.cfg.Store.DropQuery(uint32(o.ID))
 		m.cfg.Store.Leave(build.ReaderPrefix(uint32(o.ID)))
 	}
@@ -143,12 +145,8 @@ func (m *Manager) Alter(_ context.Context, o *catalog.Object) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, q := range m.queries {
-		if q.id == o.ID {
-			q.alter(o, opt)
-		}
+	if q := m.query(o.ID); q != nil {
+		q.alter(o, opt)
 	}
 	return nil
 }
@@ -159,6 +157,8 @@ func (m *Manager) Control(_ context.Context, o *catalog.Object, a sql.ControlAct
 	if q == nil {
 		return sqlerr.New(sqlerr.WrongObjectType, "%s %s has no running query", o.Kind, o.Name)
 	}
+	q.life.Lock()
+	defer q.life.Unlock()
 	switch a {
 	case sql.Pause:
 		q.stop()
@@ -275,7 +275,7 @@ func (m *Manager) Close() {
 	var stopping sync.WaitGroup
 	for _, q := range m.all() {
 		stopping.Add(1)
-		spawn.Go("stop query", func() error { q.stop(); return nil }, func(error) { stopping.Done() })
+		spawn.Go("stop query", func() error { q.end(errClosing()); return nil }, func(error) { stopping.Done() })
 	}
 	stopping.Wait()
 	m.cancel()

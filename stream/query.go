@@ -19,6 +19,10 @@ type Query struct {
 	m  *Manager
 	id catalog.ObjectID
 
+	// life is held while the query is stopped and begun again, so that one such
+	// change does not undo another.
+	life sync.Mutex
+
 	mu     sync.Mutex
 	object *catalog.Object
 	opt    options
@@ -27,6 +31,7 @@ type Query struct {
 	done   chan struct{} // closed when the loop has ended
 	// stopping asks the run for an orderly stop at the next barrier.
 	stopping bool
+	gone     bool          // dropped, or the server stops: it never begins again
 	wake     chan struct{} // holds a token when the pacer should look up
 	flushes  []*flush
 	away     map[string]error // ends that are away, by object
@@ -49,27 +54,48 @@ func newQuery(m *Manager, o *catalog.Object) *Query {
 	return q
 }
 
-// begin starts the loop; nothing happens when it runs already.
+// begin starts the loop; nothing happens when it runs already or the query is gone.
 func (q *Query) begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.cancel != nil {
+	q.beginLocked()
+}
+
+// beginLocked is begin with q.mu held.
+func (q *Query) beginLocked() {
+	if q.cancel != nil || q.gone {
 		return
 	}
 	ctx, cancel := context.WithCancel(q.m.ctx)
 	q.cancel, q.done, q.stopping = cancel, make(chan struct{}), false
-	done := q.done
-	spawn.Go("query "+q.object.Name.String(), func() error { return q.loop(ctx) }, func(err error) {
-		if err != nil {
-			q.set(Failed, err)
-		}
-		q.mu.Lock()
-		q.cancel = nil
-		q.mu.Unlock()
+	done, finished := q.done, false
+	spawn.Go("query "+q.object.Name.String(), func() (err error) {
+		finished, err = q.loop(ctx)
+		return err
+	}, func(err error) {
+		q.ended(finished, err)
 		cancel()
 		close(done)
 		q.m.notify()
 	})
+}
+
+// ended notes the end of the loop, in one step with the state it leaves: whoever
+// sees a query finished can begin it again.
+func (q *Query) ended(finished bool, err error) {
+	q.mu.Lock()
+	q.cancel = nil
+	told := func() {}
+	switch {
+	case err != nil:
+		told = q.become(Failed, err)
+	case finished && len(q.flushes) > 0 && !q.stopping: // wished for after the last look
+		q.beginLocked()
+	case finished:
+		told = q.become(Finished, nil)
+	}
+	q.mu.Unlock()
+	told()
 }
 
 // stopGrace is how long an orderly stop may take before the query is cancelled;
@@ -121,18 +147,53 @@ func (q *Query) alter(o *catalog.Object, opt options) {
 	old := q.opt
 	q.object, q.opt = o, opt
 	q.status.Trigger, q.status.Name, q.status.Pool = opt.trigger.String(), o.Name.Name, o.Options["pool"]
-	finished := q.status.State == Finished
+	if q.status.State == Finished {
+		told := q.become(Creating, nil) // who flushes from now on waits for it
+		q.beginLocked()
+		q.mu.Unlock()
+		told()
+		return
+	}
 	q.mu.Unlock()
 	old.trigger, old.checkpoint = opt.trigger, opt.checkpoint
-	if old == opt && !finished {
+	if old == opt {
 		q.poke()
 		return
 	}
 	spawn.Go("restart query", func() error {
-		q.stop()
-		q.begin()
+		q.life.Lock()
+		defer q.life.Unlock()
+		if q.runs() {
+			q.stop()
+			q.begin()
+		}
 		return nil
 	}, nil)
+}
+
+// runs tells whether the loop runs.
+func (q *Query) runs() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.cancel != nil
+}
+
+// end stops the query for good; who waits for it gets reason.
+func (q *Query) end(reason error) {
+	q.life.Lock()
+	defer q.life.Unlock()
+	q.mu.Lock()
+	q.gone = true
+	q.mu.Unlock()
+	q.stop()
+	q.mu.Lock()
+	waiting := q.flushes
+	q.flushes = nil
+	q.mu.Unlock()
+	for _, f := range waiting {
+		f.err = reason
+		close(f.done)
+	}
 }
 
 // options returns the object and its options now.
@@ -144,6 +205,14 @@ func (q *Query) options() (*catalog.Object, options) {
 
 func (q *Query) set(s State, err error) {
 	q.mu.Lock()
+	told := q.become(s, err)
+	q.mu.Unlock()
+	told()
+}
+
+// become sets the state and returns what tells others of it, to be called without
+// q.mu, which is held here.
+func (q *Query) become(s State, err error) (told func()) {
 	changed := q.status.State != s
 	q.status.State = s
 	q.status.Err = sqlerr.From(err)
@@ -152,14 +221,16 @@ func (q *Query) set(s State, err error) {
 		waiting, q.flushes = q.flushes, nil
 	}
 	st := q.status
-	q.mu.Unlock()
-	for _, f := range waiting {
-		if s == Failed {
-			f.err = st.failure()
+	return func() {
+		for _, f := range waiting {
+			if s == Failed {
+				f.err = st.failure()
+			}
+			close(f.done)
 		}
-		close(f.done)
-	}
-	if changed {
+		if !changed {
+			return
+		}
 		if err != nil {
 			q.m.cfg.Log("%s %s is %s: %s: %s", st.Kind, st.Name, s, st.Err.Code, st.Err)
 		} else {
@@ -205,19 +276,18 @@ const (
 )
 
 // loop runs the query until it is stopped, has finished or has failed.
-func (q *Query) loop(ctx context.Context) error {
+func (q *Query) loop(ctx context.Context) (finished bool, err error) {
 	pause := firstPause
 	for {
 		began := q.m.cfg.Clock.Now()
 		finished, err := q.run(ctx)
 		switch {
 		case ctx.Err() != nil || err == nil && !finished:
-			return nil
+			return false, nil
 		case finished:
-			q.set(Finished, nil)
-			return nil
+			return true, nil
 		case permanent(err):
-			return err
+			return false, err
 		}
 		if q.m.cfg.Clock.Now().Sub(began) > healthy {
 			pause = firstPause
@@ -233,7 +303,7 @@ func (q *Query) loop(ctx context.Context) error {
 		case <-q.wake:
 			giveUp()
 			if q.isStopping() {
-				return nil
+				return false, nil
 			}
 		}
 		giveUp()
@@ -289,10 +359,14 @@ func (q *Query) wish() (*flush, error) {
 		q.mu.Unlock()
 		return nil, st.failure()
 	}
+	if q.gone {
+		q.mu.Unlock()
+		return nil, nil
+	}
 	f := &flush{done: make(chan struct{})}
 	q.flushes = append(q.flushes, f)
+	q.beginLocked() // a finished run over tables begins again
 	q.mu.Unlock()
-	q.begin() // a finished run over tables begins again
 	q.poke()
 	return f, nil
 }
