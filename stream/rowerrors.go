@@ -26,8 +26,9 @@ func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.Row
 		op := b.OpAt(int(e.Row))
 		row := arrowbatch.AppendRow(nil, b.Cols, int(e.Row))
 		text := rowText(b, e.Row)
-		q.m.failed.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name, Micros: clock.Micros(rt.Clock),
-			Code: string(e.Err.Code), Message: e.Err.Message, Delete: op == arrowbatch.Delete, Row: text})
+		q.m.failed.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name,
+			Micros: clock.Micros(rt.Clock), Code: string(e.Err.Code), Message: e.Err.Message,
+			Delete: op == arrowbatch.Delete, Row: text})
 		switch {
 		case !sink:
 			n := int64(1)

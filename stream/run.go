@@ -195,7 +195,8 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 // checkpoint puts the tasks' parts together.
 func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan,
-		Offsets: map[string]map[string]string{}, Watermarks: map[string]map[string]int64{}, Prepared: map[string][][]byte{}, Feeds: map[string]uint32{}}
+		Offsets: map[string]map[string]string{}, Watermarks: map[string]map[string]int64{},
+		Prepared: map[string][][]byte{}, Feeds: map[string]uint32{}}
 	for name, s := range r.c.Sources {
 		if s.Relation != nil && !s.Static {
 			cp.Feeds[name] = s.Relation.ID

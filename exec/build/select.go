@@ -291,7 +291,9 @@ func (l *sourceLeaf) Run(rt *exec.Runtime, out exec.Output) (err error) {
 	return nil
 }
 
-func (l *sourceLeaf) split(rt *exec.Runtime, src connector.Source, s connector.Split, until connector.Offset, out exec.Output) error {
+func (l *sourceLeaf) split(rt *exec.Runtime, src connector.Source, s connector.Split, until connector.Offset,
+	out exec.Output,
+) error {
 	r, err := src.Open(rt.Ctx, s, "")
 	if err != nil {
 		return err

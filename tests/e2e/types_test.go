@@ -22,8 +22,10 @@ var typeValues = []struct {
 	{"integer", []string{"0", "-2147483648", "2147483647"}},
 	{"bigint", []string{"0", "-9223372036854775808", "9223372036854775807"}},
 	{"real", []string{"0", "'-0'", "1.5", "3.4e38", "1e-45", "'NaN'", "'Infinity'", "'-Infinity'", "0.1", "123456.789"}},
-	{"double precision", []string{"0", "'-0'", "1.5", "1.7976931348623157e308", "5e-324", "'NaN'", "'Infinity'", "0.1", "1e15", "1e16"}},
-	{"numeric", []string{"0", "-1.50", "'NaN'", "123456789012345678901234567.123456789", "0.00000001", "1e20", "10000", "-0.0001"}},
+	{"double precision", []string{"0", "'-0'", "1.5", "1.7976931348623157e308", "5e-324", "'NaN'", "'Infinity'", "0.1",
+		"1e15", "1e16"}},
+	{"numeric", []string{"0", "-1.50", "'NaN'", "123456789012345678901234567.123456789", "0.00000001", "1e20", "10000",
+		"-0.0001"}},
 	{"numeric(10,2)", []string{"0", "-1.505", "99999999.99", "'NaN'"}},
 	{"numeric(36,0)", []string{"999999999999999999999999999999999999", "-1"}},
 	{"text", []string{"''", "'x'", "'ünï©ødé \U0001F600'", "E'tab\\tnew\\nline'", "'it''s'"}},
@@ -38,8 +40,10 @@ var typeValues = []struct {
 	{"time(3)", []string{"'12:34:56.7896'"}},
 	{"timestamp", []string{"'2024-02-29 12:34:56.789'", "'1969-12-31 23:59:59.999999'", "'infinity'", "'0044-03-15 BC'"}},
 	{"timestamp(0)", []string{"'2024-02-29 12:34:56.789'"}},
-	{"timestamptz", []string{"'2024-02-29 12:34:56.789+05:30'", "'1969-12-31 23:59:59Z'", "'-infinity'", "'2024-07-01 00:00 Europe/Berlin'"}},
-	{"interval", []string{"'0'", "'1 year -2 mons 3 days -04:05:06.789'", "'-178956970 years'", "'1 microsecond'", "'P1Y2M3DT4H5M6S'"}},
+	{"timestamptz", []string{"'2024-02-29 12:34:56.789+05:30'", "'1969-12-31 23:59:59Z'", "'-infinity'",
+		"'2024-07-01 00:00 Europe/Berlin'"}},
+	{"interval", []string{"'0'", "'1 year -2 mons 3 days -04:05:06.789'", "'-178956970 years'", "'1 microsecond'",
+		"'P1Y2M3DT4H5M6S'"}},
 	{"uuid", []string{"'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "'{00000000000000000000000000000000}'"}},
 	{"json", []string{`'{"b": 1,  "a":[1, null, "x"]}'`, `'null'`, `'"x"'`, `'1.50'`}},
 	{"jsonb", []string{`'{"b": 1,  "a":[1, null, "x"], "b": 2}'`, `'null'`, `'"é\u00e9"'`, `'1.50'`, `'[]'`, `'{}'`}},
@@ -139,7 +143,8 @@ func sameRaw(t *testing.T, what string, pg, c *db, sql string, format int16) {
 		return
 	}
 	for k, f := range want.FieldDescriptions {
-		if g := got.FieldDescriptions[k]; g.Name != f.Name || g.DataTypeOID != f.DataTypeOID || g.TypeModifier != f.TypeModifier ||
+		if g := got.FieldDescriptions[k]; g.Name != f.Name || g.DataTypeOID != f.DataTypeOID ||
+			g.TypeModifier != f.TypeModifier ||
 			g.DataTypeSize != f.DataTypeSize || g.Format != f.Format {
 			t.Errorf("%s: column %+v, not %+v", what, g, f)
 		}
