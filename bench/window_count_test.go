@@ -113,7 +113,7 @@ func windowCount(b *testing.B, w operator.Windowing, text, final bool) {
 					Aggs:     []operator.AggCall{{Call: aggregate.Call{Name: "count", Result: types.TInt8, AppendOnly: true}, Filter: -1}},
 					Out:      []operator.OutCol{{Kind: operator.OutEnd}, {Kind: operator.OutKey}, {Kind: operator.OutAgg}},
 					OutTypes: []types.Type{types.TTimestamptz, kt, types.TInt8}}),
-				step(4, "Blackhole", &blackhole{rows: &out}),
+				step(4, "Drop", &dropRows{rows: &out}),
 			}
 		}}
 	ctx := context.Background()
@@ -144,20 +144,20 @@ func windowCount(b *testing.B, w operator.Windowing, text, final bool) {
 	b.ReportMetric(float64(out)/float64(epoch), "out/epoch")
 }
 
-// blackhole counts rows.
-type blackhole struct{ rows *int64 }
+// dropRows counts rows.
+type dropRows struct{ rows *int64 }
 
-func (o *blackhole) Open(*exec.Runtime, exec.Output) error { return nil }
-func (o *blackhole) ProcessBatch(_ int, b *arrowbatch.Batch) error {
+func (o *dropRows) Open(*exec.Runtime, exec.Output) error { return nil }
+func (o *dropRows) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	*o.rows += int64(b.Len)
 	b.Release()
 	return nil
 }
-func (o *blackhole) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+func (o *dropRows) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 	return w, nil
 }
-func (o *blackhole) ProcessBarrier(exec.Barrier) error { return nil }
-func (o *blackhole) Close()                            {}
+func (o *dropRows) ProcessBarrier(exec.Barrier) error { return nil }
+func (o *dropRows) Close()                            {}
 
 func BenchmarkWindowCount(b *testing.B) {
 	tumble := operator.Windowing{TimeCol: 1, Size: 10e6, Slide: 10e6}

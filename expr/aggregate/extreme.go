@@ -103,7 +103,7 @@ func (e *extremeAny) Update(ids, rows []int32, args []*arrowbatch.Vec, _ []arrow
 		if v.IsNull(i) {
 			continue
 		}
-		e.key = v.AppendKey(e.key[:0], i)
+		e.key = appendExtremeKey(e.key[:0], v, i, e.shape)
 		s := e.at[g]
 		if s.key != 0 {
 			c := bytes.Compare(e.key, e.arena[s.off:s.off+s.key])
@@ -113,6 +113,17 @@ func (e *extremeAny) Update(ids, rows []int32, args []*arrowbatch.Vec, _ []arrow
 		}
 		e.put(g, v, i)
 	}
+}
+
+// appendExtremeKey appends what decides between values. Where equal values may look
+// different (1.0 and 1.00), their looks decide between them, so that the result
+// depends on the rows there are and not on their history.
+func appendExtremeKey(dst []byte, v *arrowbatch.Vec, i int, s arrowbatch.Shape) []byte {
+	dst = v.AppendKey(dst, i)
+	if !s.ExactKey() {
+		dst = v.AppendValue(dst, i)
+	}
+	return dst
 }
 
 func (e *extremeAny) put(g int32, v *arrowbatch.Vec, i int) {
@@ -209,7 +220,7 @@ func (e *extremeRetract) Update(ids, rows []int32, args []*arrowbatch.Vec, ops [
 
 func (e *extremeRetract) add(g int32, v *arrowbatch.Vec, i int, n int64) {
 	h := &e.groups[g]
-	e.key = v.AppendKey(e.key[:0], i)
+	e.key = appendExtremeKey(e.key[:0], v, i, e.shape)
 	c := h.byKey[string(e.key)]
 	if c == nil {
 		if h.byKey == nil {
