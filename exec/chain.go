@@ -62,6 +62,36 @@ func (c *chain) open() error {
 	return nil
 }
 
+// Resumer is an operator that judges rows by the watermark. Before it sees a row
+// it is told the watermark that it knew at the checkpoint: what was late or closed
+// then stays so.
+type Resumer interface {
+	Resume(w arrowbatch.EventTime)
+}
+
+// save puts the watermarks of resumers into the checkpoint.
+func (c *chain) save(a *Ack) {
+	for _, l := range c.links {
+		if _, ok := l.op.(Resumer); ok && l.last != arrowbatch.NoTime {
+			a.Watermarks[l.rt.Stats.Key()] = map[string]int64{"": l.last}
+		}
+	}
+}
+
+// resume gives resumers the checkpoint's watermarks, by operator and split.
+func (c *chain) resume(saved map[string]map[string]int64) {
+	for _, l := range c.links {
+		r, ok := l.op.(Resumer)
+		if !ok {
+			continue
+		}
+		if w, ok := saved[l.rt.Stats.Key()][""]; ok {
+			l.last = w
+			r.Resume(w)
+		}
+	}
+}
+
 // batch gives rows to the first operator, or straight to the output of an empty
 // chain.
 func (c *chain) batch(input int, b *arrowbatch.Batch) error {

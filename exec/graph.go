@@ -24,6 +24,8 @@ type Fragment struct {
 	Source *SourceSpec
 	Inputs []Input
 	Tasks  int
+	// Watermarks are the checkpoint's, by operator and split.
+	Watermarks map[string]map[string]int64
 	// Make returns the operators of one task; nil: there are none, a source's rows go
 	// to the reader as they are.
 	Make func(part int) []Step
@@ -89,7 +91,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	g.acks = make(chan *Ack, n)
 	for _, f := range frags {
 		for part := range f.Tasks {
-			t := Task{id: len(g.tasks), name: f.Name, store: store, acks: g.acks, chain: &chain{}}
+			t := Task{id: len(g.tasks), name: f.Name, store: store, acks: g.acks, chain: &chain{}, saved: f.Watermarks}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, rt: s.RT})

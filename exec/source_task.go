@@ -79,6 +79,7 @@ func (t *sourceTask) run(ctx context.Context) error {
 	if err := t.chain.open(); err != nil {
 		return err
 	}
+	t.chain.resume(t.saved)
 	for i, l := range t.chain.links {
 		if w, ok := l.op.(WatermarkSource); ok {
 			t.wms = append(t.wms, w)

@@ -43,6 +43,7 @@ type Task struct {
 	ports []*port
 	store *state.Store
 	acks  chan<- *Ack
+	saved map[string]map[string]int64 // watermarks of the checkpoint
 	ack   *Ack
 	eager bool
 	first bool
@@ -63,6 +64,7 @@ func (t *Task) run(ctx context.Context) error {
 	if err := t.chain.open(); err != nil {
 		return err
 	}
+	t.chain.resume(t.saved)
 	for {
 		m, in, err := t.receive(ctx)
 		if err != nil {
@@ -188,6 +190,7 @@ func (t *Task) barrier(ctx context.Context, b Barrier) (stop bool, err error) {
 func (t *Task) sendAck(ctx context.Context, b Barrier) error {
 	a := t.ack
 	a.Epoch = b.Epoch
+	t.chain.save(a)
 	t.newAck()
 	select {
 	case t.acks <- a:

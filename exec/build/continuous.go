@@ -84,6 +84,11 @@ func NewContinuous(ctx context.Context, root physical.Node, env *Env, opt Contin
 		return nil, errors.Join(err, b.out.Close())
 	}
 	b.out.Fragments = append(b.out.Fragments, f)
+	if opt.Last != nil {
+		for _, f := range b.out.Fragments {
+			f.Watermarks = opt.Last.Watermarks
+		}
+	}
 	b.out.Stats = b.stats
 	return b.out, nil
 }
@@ -212,24 +217,39 @@ func (b *continuousBuilder) pushPlain(f *exec.Fragment, n physical.Node) error {
 }
 
 // aggFragment puts an aggregation behind a hash exchange where there are several
-// tasks.
+// tasks, with a first phase before the exchange where its aggregates allow it.
 func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (*exec.Fragment, error) {
 	op, err := b.hashAgg(n)
 	if err != nil {
 		return nil, err
 	}
+	agg := op.(*operator.HashAgg)
+	states := false
 	if b.opt.Parallelism > 1 || f.Tasks > 1 {
-		tasks, keys := b.opt.Parallelism, op.(*operator.HashAgg).KeyCols
+		tasks, keys := b.opt.Parallelism, agg.KeyCols
 		if len(keys) == 0 {
 			tasks = 1
+		}
+		if states = agg.TwoPhase(); states {
+			b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg} })
+			keys = positions(len(keys))
 		}
 		f = b.after(max(tasks, 1), exec.Input{From: f, Keys: keys, Timed: timed(n.Input[0])})
 	}
 	b.push(f, n, func() exec.Operator {
-		op, _ := b.hashAgg(n)
+		op, _ := b.hashAgg(n) // made once already, so it can be made
+		op.(*operator.HashAgg).States = states
 		return op
 	})
 	return f, nil
+}
+
+func positions(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 func (b *continuousBuilder) emit(n *physical.Emit) exec.Operator {

@@ -67,6 +67,8 @@ type HashAgg struct {
 	Keyless bool
 	// AppendOnly: no deletes come in.
 	AppendOnly bool
+	// States: the input is the output of LocalAggs.
+	States bool
 
 	rt        *exec.Runtime
 	out       exec.Output
@@ -189,10 +191,12 @@ func (o *HashAgg) seedKeyless() {
 // ProcessBatch takes rows into their groups.
 func (o *HashAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
-	o.assign(b)
-	for _, bk := range o.touched {
-		o.update(bk, b, len(bk.sel) == b.Len)
-		bk.sel = bk.sel[:0]
+	if o.States {
+		if err := o.takeStates(b); err != nil {
+			return err
+		}
+	} else {
+		o.takeRows(b)
 	}
 	if !o.rt.Eager || o.FinalOnly {
 		o.touched = o.touched[:0]
@@ -206,6 +210,14 @@ func (o *HashAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 		}
 	}
 	return nil
+}
+
+func (o *HashAgg) takeRows(b *arrowbatch.Batch) {
+	o.assign(b)
+	for _, bk := range o.touched {
+		o.update(bk, b, len(bk.sel) == b.Len)
+		bk.sel = bk.sel[:0]
+	}
 }
 
 // assign puts each row of the batch into the sel of its buckets.
@@ -349,6 +361,9 @@ func (o *HashAgg) assignByColumn(b *arrowbatch.Batch) {
 	}
 	o.count(late, 0, 0)
 }
+
+// Resume implements exec.Resumer.
+func (o *HashAgg) Resume(w arrowbatch.EventTime) { o.w = w }
 
 // ProcessWatermark closes the windows that end at or before w.
 func (o *HashAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {

@@ -40,7 +40,7 @@ func crashEvent(i int, at time.Time) string {
 	return fmt.Sprintf(`{"id":%d,"k":%d,"v":%d,"ts":"%s"}`, i, i*i%17, i*7919%1000-500, at.Format(time.RFC3339Nano))
 }
 
-// crashViews are the views with their queries; %s is how events are windowed.
+// crashViews are the views with their queries; %s and %h are the windows of events.
 var crashViews = []struct{ name, options, query string }{
 	{name: "by_key", query: "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS lo, max(v) AS hi FROM events GROUP BY k"},
 	{name: "spread", options: "WITH (parallelism = 2)",
@@ -48,6 +48,8 @@ var crashViews = []struct{ name, options, query string }{
 	{name: "per_10s", query: "SELECT window_start, k, count(*) AS n, sum(v) AS total FROM %s GROUP BY window_start, k"},
 	{name: "closed", options: "WITH (output_mode = 'append')",
 		query: "SELECT window_start, count(*) AS n, max(v) AS hi FROM %s GROUP BY window_start"},
+	{name: "hops", options: "WITH (output_mode = 'append')",
+		query: "SELECT window_start, count(*) AS n, max(v) AS hi FROM %h GROUP BY window_start"},
 	{name: "live", options: "WITH (trigger = 'real_time', checkpoint_interval = '100 ms')",
 		query: "SELECT k % 3 AS r, count(*) AS n, sum(v) AS total FROM events GROUP BY k % 3"},
 	{name: "paced", options: "WITH (trigger = 'processing_time 150 ms')",
@@ -58,14 +60,13 @@ var crashViews = []struct{ name, options, query string }{
 
 const (
 	crashWindows   = "TUMBLE(events, ts, INTERVAL '10 seconds')"
+	crashHops      = "HOP(events, ts, INTERVAL '2 seconds', INTERVAL '6 seconds')"
 	pgCrashWindows = "(SELECT *, date_bin('10 seconds', ts, '2000-01-01') AS window_start FROM events) e"
+	pgCrashHops    = "(SELECT *, date_bin('2 seconds', ts, '2000-01-01') - i * INTERVAL '2 seconds' AS window_start FROM events, generate_series(0, 2) AS g(i)) e"
 )
 
-func crashQuery(query, windows string) string {
-	if strings.Contains(query, "%s") {
-		return fmt.Sprintf(query, windows)
-	}
-	return query
+func crashQuery(query, windows, hops string) string {
+	return strings.NewReplacer("%s", windows, "%h", hops).Replace(query)
 }
 
 // crashSetUp declares everything that must survive.
@@ -77,7 +78,7 @@ func crashSetUp(c *db, k *broker, in, plain, upsert, files string) {
 		WATERMARK FOR ts AS ts - INTERVAL '2 seconds')
 		WITH (connector = 'kafka', brokers = '%s', topic = '%s') FORMAT PLAIN ENCODE JSON`, k.addr, in))
 	for _, v := range crashViews {
-		c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s %s AS %s", v.name, v.options, crashQuery(v.query, crashWindows)))
+		c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s %s AS %s", v.name, v.options, crashQuery(v.query, crashWindows, crashHops)))
 	}
 	c.exec("CREATE MATERIALIZED VIEW noted AS SELECT g, count(*) AS n, min(id) AS lo, max(note) AS hi FROM notes GROUP BY g")
 	c.exec(fmt.Sprintf("CREATE SINK files WITH (connector = 'file', path = '%s') FORMAT PLAIN ENCODE JSON AS SELECT id, k FROM events", files))
@@ -218,9 +219,9 @@ func checkCrashViews(t *testing.T, c *db, events []string, last time.Time) {
 		(l->>'ts')::timestamptz AS ts FROM lines;
 		CREATE TABLE names AS SELECT i AS k, 'name ' || i % 4 AS name FROM generate_series(0, 16) AS g(i)`)
 	for _, v := range crashViews {
-		query := crashQuery(v.query, pgCrashWindows)
+		query := crashQuery(v.query, pgCrashWindows, pgCrashHops)
 		cond := ""
-		if v.name == "closed" {
+		if v.name == "closed" || v.name == "hops" {
 			cond = " WHERE window_start < '" + last.Format(time.RFC3339) + "'"
 		}
 		same(t, v.name, c.rows("SELECT * FROM "+v.name+cond), pg.rows("SELECT * FROM ("+query+") q"+cond))
