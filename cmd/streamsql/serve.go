@@ -11,11 +11,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"github.com/streamsql/streamsql/internal/spawn"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/metrics"
 	"github.com/streamsql/streamsql/pgwire"
 	"github.com/streamsql/streamsql/stream"
 )
@@ -101,7 +104,7 @@ func startServer(e *engine, c serveConfig, logger *slog.Logger) (*server, error)
 	}
 	s := &server{pg: pg, addr: ln.Addr().String(), failed: make(chan error, 2)}
 	if c.http != "" {
-		if err := s.startWeb(c.http); err != nil {
+		if err := s.startWeb(c.http, e); err != nil {
 			return nil, errors.Join(err, ln.Close())
 		}
 	}
@@ -117,14 +120,17 @@ func (s *server) report(err error) {
 }
 
 // startWeb serves /healthz and /metrics.
-func (s *server) startWeb(addr string) error {
+func (s *server) startWeb(addr string, e *engine) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return sqlerr.Wrap(err, sqlerr.SystemError, "cannot listen on %s", addr)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.Handle("GET /metrics", promhttp.Handler())
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.New(func() metrics.Server { return e.reading(s.pg.Sessions()) }))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	s.web = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	s.httpAddr = ln.Addr().String()
 	spawn.Go("http", func() error { return s.web.Serve(ln) }, s.report)
