@@ -20,7 +20,7 @@ import (
 
 const (
 	batchRows = 65536
-	keys      = 10_000
+	fewKeys   = 10_000
 	perSecond = 100_000 // rows of event time
 	epochRows = 16 * batchRows
 )
@@ -31,7 +31,7 @@ type memory struct {
 	time []*arrowbatch.Vec
 }
 
-func newMemory(text bool) *memory {
+func newMemory(text bool, keys int) *memory {
 	m := &memory{}
 	r := rand.New(rand.NewPCG(1, 1))
 	for b := range 16 {
@@ -87,7 +87,7 @@ func (r *memoryReader) Read(context.Context, connector.Offset) (*arrowbatch.Batc
 
 // windowCount runs source → watermark → tumbling count by key, each epoch of a
 // million rows committed to the store, and reports rows per second of one core.
-func windowCount(b *testing.B, w operator.Windowing, text, final bool) {
+func windowCount(b *testing.B, w operator.Windowing, text, final bool, nkeys int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	store, err := state.Open(b.TempDir(), state.Options{})
 	if err != nil {
@@ -104,15 +104,11 @@ func windowCount(b *testing.B, w operator.Windowing, text, final bool) {
 			Eval: &expr.Ctx{}, Clock: clock.System{}, Stats: &exec.OpStats{ID: id, Name: name},
 			Fail: func(_ *exec.Runtime, _ *arrowbatch.Batch, e []expr.RowError) error { return e[0].Err }}}
 	}
-	frag := &exec.Fragment{Name: "count", Tasks: 1, Source: &exec.SourceSpec{Name: "1", Source: newMemory(text)},
+	frag := &exec.Fragment{Name: "count", Tasks: 1, Source: &exec.SourceSpec{Name: "1", Source: newMemory(text, nkeys)},
 		Make: func(int) []exec.Step {
 			return []exec.Step{
 				step(2, "Watermark", &operator.Watermark{Column: 1, Delay: 2e6}),
-				step(3, "HashAgg", &operator.HashAgg{KeyCols: []int{0}, KeyTypes: []types.Type{kt}, Window: &w, CloseCol: -1,
-					FinalOnly: final, AppendOnly: true,
-					Aggs:     []operator.AggCall{{Call: aggregate.Call{Name: "count", Result: types.TInt8, AppendOnly: true}, Filter: -1}},
-					Out:      []operator.OutCol{{Kind: operator.OutEnd}, {Kind: operator.OutKey}, {Kind: operator.OutAgg}},
-					OutTypes: []types.Type{types.TTimestamptz, kt, types.TInt8}}),
+				step(3, "Aggregate", makeAgg(w, kt, final)),
 				step(4, "Drop", &dropRows{rows: &out}),
 			}
 		}}
@@ -144,6 +140,20 @@ func windowCount(b *testing.B, w operator.Windowing, text, final bool) {
 	b.ReportMetric(float64(out)/float64(epoch), "out/epoch")
 }
 
+// makeAgg counts rows by key and window, or, for a window without slide, by session
+// with the window's size for a gap.
+func makeAgg(w operator.Windowing, kt types.Type, final bool) exec.Operator {
+	aggs := []operator.AggCall{{Call: aggregate.Call{Name: "count", Result: types.TInt8, AppendOnly: true}, Filter: -1}}
+	out := []operator.OutCol{{Kind: operator.OutEnd}, {Kind: operator.OutKey}, {Kind: operator.OutAgg}}
+	ts := []types.Type{types.TTimestamptz, kt, types.TInt8}
+	if w.Slide == 0 {
+		return &operator.SessionAgg{KeyCols: []int{0}, KeyTypes: []types.Type{kt}, TimeCol: 1, FinalOnly: final,
+			Gap: expr.ConstInterval(arrowbatch.IntervalValue{Micros: w.Size}), Aggs: aggs, Out: out, OutTypes: ts}
+	}
+	return &operator.HashAgg{KeyCols: []int{0}, KeyTypes: []types.Type{kt}, Window: &w, CloseCol: -1, FinalOnly: final,
+		AppendOnly: true, Aggs: aggs, Out: out, OutTypes: ts}
+}
+
 // dropRows counts rows.
 type dropRows struct{ rows *int64 }
 
@@ -161,11 +171,16 @@ func (o *dropRows) Close()                            {}
 
 func BenchmarkWindowCount(b *testing.B) {
 	tumble := operator.Windowing{TimeCol: 1, Size: 10e6, Slide: 10e6}
-	b.Run("tumble/int/append", func(b *testing.B) { windowCount(b, tumble, false, true) })
-	b.Run("tumble/text/append", func(b *testing.B) { windowCount(b, tumble, true, true) })
-	b.Run("tumble/text/update", func(b *testing.B) { windowCount(b, tumble, true, false) })
+	b.Run("tumble/int/append", func(b *testing.B) { windowCount(b, tumble, false, true, fewKeys) })
+	b.Run("tumble/text/append", func(b *testing.B) { windowCount(b, tumble, true, true, fewKeys) })
+	b.Run("tumble/text/update", func(b *testing.B) { windowCount(b, tumble, true, false, fewKeys) })
 	for _, overlap := range []int64{5, 60} {
 		hop := operator.Windowing{TimeCol: 1, Size: overlap * 1e6, Slide: 1e6}
-		b.Run(fmt.Sprintf("hop%d/text/append", overlap), func(b *testing.B) { windowCount(b, hop, true, true) })
+		b.Run(fmt.Sprintf("hop%d/text/append", overlap), func(b *testing.B) { windowCount(b, hop, true, true, fewKeys) })
 	}
+	// 200,000 keys at 100,000 rows a second and gaps of 1 s: about 100,000 sessions
+	// are open at a time.
+	b.Run("session/int/append", func(b *testing.B) {
+		windowCount(b, operator.Windowing{TimeCol: 1, Size: 1e6}, false, true, 20*fewKeys)
+	})
 }

@@ -223,14 +223,20 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 	if err != nil {
 		return nil, err
 	}
-	agg := op.(*operator.HashAgg)
+	agg, hash := op.(*operator.HashAgg)
 	states := false
 	if b.opt.Parallelism > 1 || f.Tasks > 1 {
-		tasks, keys := b.opt.Parallelism, agg.KeyCols
+		var keys []int
+		if hash {
+			keys = agg.KeyCols
+		} else {
+			keys = op.(*operator.SessionAgg).KeyCols
+		}
+		tasks := b.opt.Parallelism
 		if len(keys) == 0 {
 			tasks = 1
 		}
-		if states = agg.TwoPhase(); states {
+		if states = hash && agg.TwoPhase(); states {
 			b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg} })
 			keys = positions(len(keys))
 		}
@@ -238,7 +244,9 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 	}
 	b.push(f, n, func() exec.Operator {
 		op, _ := b.hashAgg(n) // made once already, so it can be made
-		op.(*operator.HashAgg).States = states
+		if h, ok := op.(*operator.HashAgg); ok {
+			h.States = states
+		}
 		return op
 	})
 	return f, nil

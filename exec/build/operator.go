@@ -32,25 +32,21 @@ func (b *builder) operator(n physical.Node) (exec.Operator, error) {
 	return nil, nil
 }
 
-func windowing(w *plan.WindowSpec) (*operator.Windowing, error) {
-	if w.Kind == plan.Session {
-		return nil, sqlerr.Unsupported("session windows are not supported").
-			WithHint("Use TUMBLE, HOP or CUMULATE.")
-	}
+func windowing(w *plan.WindowSpec) *operator.Windowing {
 	out := &operator.Windowing{TimeCol: w.TimeCol, Size: w.Size, Slide: w.Slide, Offset: w.Offset,
 		Cumulate: w.Kind == plan.Cumulate}
 	if w.Kind == plan.Tumble {
 		out.Slide = w.Size
 	}
-	return out, nil
+	return out
 }
 
 func (b *builder) window(n *physical.Window) (exec.Operator, error) {
-	w, err := windowing(&n.WindowSpec)
-	if err != nil {
-		return nil, err
+	if n.Kind == plan.Session {
+		return &operator.SessionWindow{TimeCol: n.TimeCol, Gap: n.Gap, PartitionBy: n.PartitionBy,
+			Shapes: shapes(n.Input[0].Schema())}, nil
 	}
-	return &operator.Window{Windowing: *w}, nil
+	return &operator.Window{Windowing: *windowing(&n.WindowSpec)}, nil
 }
 
 func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
@@ -58,12 +54,9 @@ func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
 		CloseCol: -1, OutTypes: fieldTypes(n.Schema()), Keep: b.finite || b.complete}
 	in := n.InputSchema()
 	width := n.Input[0].Schema().Len()
-	if n.Window != nil {
-		w, err := windowing(n.Window)
-		if err != nil {
-			return nil, err
-		}
-		o.Window = w
+	session := n.Window != nil && n.Window.Kind == plan.Session
+	if n.Window != nil && !session {
+		o.Window = windowing(n.Window)
 	}
 	for i, g := range n.GroupBy {
 		switch {
@@ -85,7 +78,21 @@ func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
 		o.Aggs = append(o.Aggs, aggCall(a, in, n.InputAppendOnly))
 	}
 	addFirstImages(o, n.InputAppendOnly)
+	if session {
+		return sessionAgg(o, n)
+	}
 	return o, nil
+}
+
+// sessionAgg makes an aggregation by sessions of what o says of keys, aggregates and
+// output.
+func sessionAgg(o *operator.HashAgg, n *physical.HashAgg) (exec.Operator, error) {
+	if !n.InputAppendOnly {
+		return nil, sqlerr.Unsupported("session windows over rows that may be deleted are not supported").
+			WithHint("Read an append-only relation, or its inserts with FROM STREAM.")
+	}
+	return &operator.SessionAgg{KeyCols: o.KeyCols, KeyTypes: o.KeyTypes, Aggs: o.Aggs, Out: o.Out, OutTypes: o.OutTypes,
+		TimeCol: n.Window.TimeCol, Gap: n.Window.Gap, FinalOnly: o.FinalOnly, Keep: o.Keep}, nil
 }
 
 // addFirstImages lets the aggregation keep how the keys looked where the key code

@@ -236,24 +236,6 @@ func (o *HashAgg) closePanes(from, w arrowbatch.EventTime) error {
 	return nil
 }
 
-// closeWindow merges the panes of a window and sends the result.
-func (o *HashAgg) closeWindow(start, end int64) error {
-	merged := o.newBucket(start, end)
-	for p := start + o.pane; p <= end; p += o.pane {
-		bk := o.buckets[p]
-		if bk == nil || bk.groups.Len() == 0 {
-			continue
-		}
-		if err := o.merge(merged, bk); err != nil {
-			return err
-		}
-	}
-	err := o.emitFinal(merged, start, end)
-	merged.reset()
-	o.free = append(o.free, merged)
-	return err
-}
-
 func (o *HashAgg) merge(into, from *bucket) error {
 	n := from.groups.Len()
 	all := make([]int32, n)

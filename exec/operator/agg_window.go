@@ -64,13 +64,11 @@ func (w *Windowing) lastEnd(t int64) int64 {
 
 // firstEnd returns the end of the first window that holds time t.
 func (w *Windowing) firstEnd(t int64) int64 {
-	e := int64(0)
-	w.each(t, func(_, end int64) {
-		if e == 0 {
-			e = end
-		}
-	})
-	return e
+	if w.Cumulate {
+		start := floorTo(t, w.Size, w.Offset)
+		return floorTo(t, w.Slide, start) + w.Slide
+	}
+	return floorTo(t-w.Size, w.Slide, w.Offset) + w.Slide + w.Size
 }
 
 // usable tells whether a time can be in a window: the infinities cannot.

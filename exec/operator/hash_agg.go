@@ -85,6 +85,7 @@ type HashAgg struct {
 	free    []*bucket
 	touched []*bucket
 	dropped []int64 // ends of stored buckets that were closed in this epoch
+	slide   slide
 
 	ids, fresh, filterIDs, filterRows []int32
 	keyCols                           []int
@@ -276,6 +277,7 @@ func (o *HashAgg) assignWindows(b *arrowbatch.Batch) {
 			}
 			start := floorTo(t, o.pane, w.Offset)
 			bk := o.bucketAt(start, start+o.pane)
+			o.touchPane(bk)
 			o.add(bk, i)
 			if w.firstEnd(start) > o.w { // no row of the pane is late for a window
 				cur = bk
@@ -413,7 +415,7 @@ func (o *HashAgg) drop(bk *bucket) {
 		o.dropped = append(o.dropped, bk.end)
 	}
 	bk.reset()
-	if len(o.free) < 8 {
+	if len(o.free) < o.keep() {
 		o.free = append(o.free, bk)
 	}
 }

@@ -159,7 +159,11 @@ func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 			late += int(rows.I64[i])
 			continue
 		}
-		o.add(o.bucketAt(start.I64[i], end.I64[i]), i)
+		bk := o.bucketAt(start.I64[i], end.I64[i])
+		if o.panes {
+			o.touchPane(bk)
+		}
+		o.add(bk, i)
 	}
 	o.count(late, 0, 0)
 	for _, bk := range o.touched {
