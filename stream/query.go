@@ -282,7 +282,7 @@ func (q *Query) loop(ctx context.Context) (finished bool, err error) {
 		began := q.m.cfg.Clock.Now()
 		finished, err := q.run(ctx)
 		switch {
-		case ctx.Err() != nil || err == nil && !finished:
+		case ctx.Err() != nil || err == nil && !finished || err != nil && q.dropped():
 			return false, nil
 		case finished:
 			return true, nil
@@ -310,6 +310,10 @@ func (q *Query) loop(ctx context.Context) (finished bool, err error) {
 		pause = min(2*pause, lastPause)
 	}
 }
+
+// dropped tells whether the object is gone from the catalog: what it reads may be
+// gone with it, and its query is about to be ended.
+func (q *Query) dropped() bool { return q.m.cfg.Catalog.Snapshot().ByID(q.id) == nil }
 
 // permanent tells whether another try would end the same way.
 func permanent(err error) bool {

@@ -381,7 +381,7 @@ func (b *continuousBuilder) feed(n *physical.RelationScan) (*exec.Fragment, erro
 	if b.opt.Last != nil && b.static == 0 {
 		start = b.opt.Last.Offsets[sourceName(n)][feedSplit]
 	}
-	src, err := newFeed(rel, reader, start, n.Columns, n.Stream)
+	src, err := newFeed(rel, reader, start, n.Columns, n.Stream, b.Clock)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/state"
 )
@@ -21,10 +23,17 @@ type feedSource struct {
 	reader  string
 	cols    []int
 	inserts bool // only inserts are wanted
+	clock   clock.Clock
 }
 
+// idleWait is how long a read of a feed waits for a change before it reports that
+// there is none: its reader may be wanted for something else by then.
+const idleWait = 20 * time.Millisecond
+
 // newFeed registers the reader, so that the changes after start are kept for it.
-func newFeed(rel *state.Relation, reader, start string, cols []int, inserts bool) (*feedSource, error) {
+func newFeed(rel *state.Relation, reader, start string, cols []int, inserts bool,
+	clk clock.Clock,
+) (*feedSource, error) {
 	if start != "" {
 		v, err := strconv.ParseUint(start, 10, 64)
 		if err != nil {
@@ -34,7 +43,7 @@ func newFeed(rel *state.Relation, reader, start string, cols []int, inserts bool
 			return nil, err
 		}
 	}
-	return &feedSource{rel: rel, reader: reader, cols: cols, inserts: inserts}, nil
+	return &feedSource{rel: rel, reader: reader, cols: cols, inserts: inserts, clock: clk}, nil
 }
 
 func (f *feedSource) Splits(context.Context) ([]connector.Split, error) {
@@ -116,8 +125,11 @@ func (r *feedReader) Read(ctx context.Context, until connector.Offset) (*arrowba
 		r.at = last
 		return out, versionOffset(last), nil
 	}
+	after, giveUp := r.clock.After(idleWait)
+	defer giveUp()
 	select {
 	case <-changed:
+	case <-after:
 	case <-ctx.Done():
 	}
 	return nil, versionOffset(r.at), connector.ErrIdle
