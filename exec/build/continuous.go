@@ -164,6 +164,8 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 	switch n := n.(type) {
 	case *physical.HashAgg:
 		return b.aggFragment(n, f)
+	case *physical.DistinctOn:
+		return b.distinctOn(n, f), nil
 	case *physical.Emit:
 		f = b.single(f, in)
 		b.push(f, n, func() exec.Operator { return b.emit(n) })
@@ -250,6 +252,22 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 		return op
 	})
 	return f, nil
+}
+
+// distinctOn puts a deduplication behind a hash exchange where there are several
+// tasks.
+func (b *continuousBuilder) distinctOn(n *physical.DistinctOn, f *exec.Fragment) *exec.Fragment {
+	if b.opt.Parallelism > 1 || f.Tasks > 1 {
+		f = b.after(b.opt.Parallelism, exec.Input{From: f, Keys: n.Keys, Timed: timed(n.Input[0])})
+	}
+	b.push(f, n, func() exec.Operator {
+		d := &operator.DistinctOn{Keys: n.Keys, Shapes: shapes(n.Schema()), Time: n.Time, Forget: n.Forget, Lag: n.Lag}
+		if n.Replace {
+			d.Order = sortKeys(n.OrderBy)
+		}
+		return d
+	})
+	return f
 }
 
 func positions(n int) []int {

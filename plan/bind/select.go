@@ -35,11 +35,10 @@ func (b *Binder) selectBody(sel *sql.Select, order []sql.SortItem, outer *level,
 	if err := l.hints(sel.Hints); err != nil {
 		return nil, err
 	}
-	if sel.Dedup != nil {
-		return nil, sqlerr.Unsupported("DEDUPLICATE BY is not supported").At(sel.Dedup.Pos).
-			WithHint("SELECT DISTINCT ON (key) keeps the first row of each key.")
-	}
 	if err := l.where(sel.Where); err != nil {
+		return nil, err
+	}
+	if err := l.dedup(sel.Dedup); err != nil {
 		return nil, err
 	}
 	targets, err := l.targets(sel.Targets)

@@ -11,17 +11,24 @@ type DistinctOn struct {
 	base
 	Keys    []int
 	OrderBy []plan.SortKey
-	Pos     int
+	// Time is the event-time column, if it must be kept for the node; -1: none.
+	Time int
+	// Within says when a continuous query forgets a key; Span is for WithinSpan.
+	Within plan.Within
+	Span   int64
+	Pos    int
 }
 
 // NewDistinctOn returns the node.
 func NewDistinctOn(in Node, keys []int, order []plan.SortKey, pos int) *DistinctOn {
-	return &DistinctOn{base{[]Node{in}, in.Schema()}, keys, order, pos}
+	return &DistinctOn{base: base{[]Node{in}, in.Schema()}, Keys: keys, OrderBy: order, Time: -1, Pos: pos}
 }
 
 // WithChildren returns a copy with another input.
 func (n *DistinctOn) WithChildren(c []Node) Node {
-	return NewDistinctOn(c[0], n.Keys, n.OrderBy, n.Pos)
+	d := *n
+	d.base = base{[]Node{c[0]}, c[0].Schema()}
+	return &d
 }
 
 // Exprs returns nil.

@@ -449,29 +449,73 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 	}
 	if lw.batch {
 		sort := &physical.Sort{Base: same(in), Keys: n.OrderBy}
-		d := &physical.DistinctOn{Base: same(sort), Keys: n.Keys, OrderBy: n.OrderBy}
+		d := &physical.DistinctOn{Base: same(sort), Keys: n.Keys, OrderBy: n.OrderBy, Time: -1, Forget: -1}
 		d.Prop.Key = n.Keys
 		return d, nil
 	}
-	d := &physical.DistinctOn{Base: same(in), Keys: n.Keys, OrderBy: n.OrderBy}
+	d := &physical.DistinctOn{Base: same(in), Keys: n.Keys, OrderBy: n.OrderBy, Time: n.Time, Forget: -1}
 	if !in.Props().AppendOnly {
 		return nil, sqlerr.Unsupported("DISTINCT ON over rows that change is not supported in a continuous query").At(n.Pos).
 			WithHint("Use max(…) or min(…) with GROUP BY.")
 	}
 	d.Prop.Key = n.Keys
-	d.Prop.AppendOnly = len(n.OrderBy) == len(n.Keys)
-	if !d.Prop.AppendOnly && lw.mode == physical.Append {
+	d.Replace = len(n.OrderBy) > len(n.Keys)
+	d.Prop.AppendOnly = !d.Replace
+	if d.Replace && lw.mode == physical.Append {
 		return nil, sqlerr.Unsupported(
 			"DISTINCT ON with ORDER BY replaces rows and cannot run in output mode append").At(n.Pos).
 			WithHint("Use output_mode = 'update', or leave out ORDER BY to keep the first row that arrives.")
 	}
+	if d.Time < 0 {
+		d.Time = in.Props().EventTime
+	}
+	return d, lw.forget(n, d, in)
+}
+
+// forget says when a deduplication forgets its keys.
+func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in physical.Node) error {
 	d.Prop.State, d.Prop.Bound = "one row per key", "key domain"
-	for _, k := range n.Keys {
-		if _, ok := d.Prop.Time(k); ok {
-			d.Prop.Bound = lw.byWatermark()
+	if n.Within != plan.WithinForever && d.Time < 0 {
+		return sqlerr.Unsupported("DEDUPLICATE BY … WITHIN needs a watermark on its input").At(n.Pos).
+			WithHint("Declare WATERMARK FOR on the source, or write FROM STREAM s WATERMARK ts DELAY OF INTERVAL '…' AS s.")
+	}
+	switch n.Within {
+	case plan.WithinSpan:
+		d.Forget, d.Lag = d.Time, n.Span
+	case plan.WithinWatermark:
+		w := watermarkBelow(in)
+		if w == nil || w.Expr != nil {
+			return sqlerr.Unsupported("DEDUPLICATE BY … WITHIN WATERMARK needs a watermark with a constant delay").At(n.Pos).
+				WithHint("Write WITHIN INTERVAL '…'.")
+		}
+		d.Forget, d.Lag = d.Time, w.Delay
+	default:
+		for _, k := range n.Keys {
+			if t, ok := in.Props().Time(k); ok {
+				d.Forget, d.Lag = k, t.Lag
+			}
 		}
 	}
-	return d, nil
+	if d.Forget >= 0 {
+		d.Prop.Bound = lw.byWatermark()
+		if n.Within != plan.WithinForever {
+			d.Prop.Key, d.Prop.Twins = nil, nil // a key may come again
+		}
+	}
+	return nil
+}
+
+// watermarkBelow finds the watermark that a node's event time is of.
+func watermarkBelow(n physical.Node) *physical.Watermark {
+	for {
+		if w, ok := n.(*physical.Watermark); ok {
+			return w
+		}
+		if len(n.Children()) != 1 {
+			return nil
+		}
+		n = n.Children()[0]
+	}
 }
 
 // beginsWith tells whether rows in the order of keys are in that of prefix too.

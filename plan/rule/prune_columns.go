@@ -162,8 +162,16 @@ func pruneOrder(n logical.Node, need columns) (logical.Node, moved) {
 		below := slices.Clone(need)
 		below.add(n.Keys...)
 		below.addKeys(n.OrderBy)
+		if n.Time >= 0 {
+			below.add(n.Time)
+		}
 		in, m := prune(n.Input(), below)
-		return logical.NewDistinctOn(in, moveAll(n.Keys, m), plan.RemapKeys(n.OrderBy, m.at), n.Pos), m
+		d := n.WithChildren([]logical.Node{in}).(*logical.DistinctOn)
+		d.Keys, d.OrderBy = moveAll(n.Keys, m), plan.RemapKeys(n.OrderBy, m.at)
+		if n.Time >= 0 {
+			d.Time = m.at(n.Time)
+		}
+		return d, m
 	case *logical.OverWindow:
 		return pruneOver(n, need)
 	case *logical.Expand:

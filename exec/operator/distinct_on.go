@@ -1,0 +1,307 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/state"
+)
+
+// DistinctOn passes the first row of each key of an unbounded input without deletes.
+// Rows that are late are dropped before the test for a duplicate. A key is forgotten
+// when the watermark has passed its time plus a lag; until then duplicates do not
+// prolong its stay.
+//
+// With Replace, the row that comes first by Order stands for its key: it takes the
+// place of the one given before.
+type DistinctOn struct {
+	Keys   []int
+	Shapes []arrowbatch.Shape // of the input
+	// Time is the event-time column, -1: nothing is late.
+	Time int
+	// Forget is the column that bounds a key's stay, -1: keys stay for ever.
+	Forget int
+	Lag    int64
+	// Order is the order of Replace; nil: the first row to arrive stays.
+	Order []SortKey
+
+	rt  *exec.Runtime
+	out exec.Output
+	w   arrowbatch.EventTime
+
+	keys    *state.Groups
+	keyVecs []*arrowbatch.Vec
+	until   []int64 // by key: when it is forgotten; NoTime: it is not there
+	rows    []keptRow
+	live    int
+	due     map[int64][]int32 // keys by the time they are forgotten, in buckets
+	saving  []bool
+	save    []int32
+	ids     []int32
+	sel     []int32
+	buf     []byte
+}
+
+// keptRow is the row that stands for a key: its place in the order and itself, in
+// the row code. Only Replace keeps it.
+type keptRow struct{ order, row []byte }
+
+// Open restores the keys.
+func (d *DistinctOn) Open(rt *exec.Runtime, out exec.Output) error {
+	d.rt, d.out, d.w = rt, out, arrowbatch.NoTime
+	d.due = map[int64][]int32{}
+	d.keyVecs = make([]*arrowbatch.Vec, len(d.Keys))
+	d.keys = state.NewGroups(d.keyShapes())
+	if rt.Store == nil {
+		return nil
+	}
+	return d.restore()
+}
+
+func (d *DistinctOn) keyShapes() []arrowbatch.Shape {
+	var s []arrowbatch.Shape
+	for _, k := range d.Keys {
+		s = append(s, d.Shapes[k])
+	}
+	return s
+}
+
+// ProcessBatch passes the rows whose keys are new.
+func (d *DistinctOn) ProcessBatch(_ int, b *arrowbatch.Batch) error {
+	defer b.Release()
+	d.inTime(b)
+	for i, k := range d.Keys {
+		d.keyVecs[i] = b.Cols[k]
+	}
+	d.ids = resizeIDs(d.ids, len(d.sel))
+	d.keys.Lookup(d.keyVecs, d.sel, d.ids)
+	d.grow()
+	if d.Order != nil {
+		return d.replace(b)
+	}
+	n := 0
+	for k, id := range d.ids {
+		if d.until[id] != arrowbatch.NoTime {
+			continue
+		}
+		d.remember(id, d.stay(b, int(d.sel[k])))
+		d.sel[n] = d.sel[k]
+		n++
+	}
+	if dups := len(d.sel) - n; dups > 0 {
+		d.rt.Stats.Dups(dups)
+	}
+	if n == 0 {
+		return nil
+	}
+	return d.out.Emit(b.Take(d.sel[:n]))
+}
+
+// inTime sets sel to the rows that are not late.
+func (d *DistinctOn) inTime(b *arrowbatch.Batch) {
+	d.sel = d.sel[:0]
+	late := 0
+	for i := range b.Len {
+		if d.Time >= 0 && !b.Cols[d.Time].IsNull(i) && b.Cols[d.Time].I64[i] <= d.w {
+			late++
+			continue
+		}
+		d.sel = append(d.sel, int32(i))
+	}
+	if late > 0 {
+		d.rt.Stats.Late(late)
+	}
+}
+
+func (d *DistinctOn) grow() {
+	for len(d.until) < d.keys.Len() {
+		d.until, d.saving = append(d.until, arrowbatch.NoTime), append(d.saving, false)
+		if d.Order != nil {
+			d.rows = append(d.rows, keptRow{})
+		}
+	}
+}
+
+// stay returns when a key that begins with row i is forgotten.
+func (d *DistinctOn) stay(b *arrowbatch.Batch, i int) int64 {
+	if d.Forget < 0 || b.Cols[d.Forget].IsNull(i) || !usable(b.Cols[d.Forget].I64[i]) {
+		return arrowbatch.MaxTime
+	}
+	return b.Cols[d.Forget].I64[i] + d.Lag
+}
+
+func (d *DistinctOn) remember(id int32, until int64) {
+	d.until[id] = until
+	d.live++
+	if until != arrowbatch.MaxTime {
+		d.due[until>>endBits] = append(d.due[until>>endBits], id)
+	}
+	d.touch(id)
+}
+
+func (d *DistinctOn) touch(id int32) {
+	if d.rt.Store != nil && !d.saving[id] {
+		d.saving[id] = true
+		d.save = append(d.save, id)
+	}
+}
+
+// replace passes rows that come before the one that stands for their key.
+func (d *DistinctOn) replace(b *arrowbatch.Batch) error {
+	out := arrowbatch.NewLike(d.Shapes)
+	for k, id := range d.ids {
+		i := int(d.sel[k])
+		d.buf = d.buf[:0]
+		for _, s := range d.Order {
+			d.buf = appendSortKey(d.buf, b.Cols[s.Col], i, s)
+		}
+		r := &d.rows[id]
+		switch {
+		case d.until[id] == arrowbatch.NoTime:
+			d.remember(id, d.stay(b, i))
+		case bytes.Compare(d.buf, r.order) >= 0:
+			d.rt.Stats.Dups(1)
+			continue
+		default:
+			if _, err := arrowbatch.DecodeRow(r.row, out.Cols); err != nil {
+				out.Release()
+				return errState
+			}
+			out.AppendOp(arrowbatch.Delete)
+			d.touch(id)
+		}
+		r.order = append(r.order[:0], d.buf...)
+		r.row = arrowbatch.AppendRow(r.row[:0], b.Cols, i)
+		for c, v := range out.Cols {
+			v.AppendFrom(b.Cols[c], i)
+		}
+		out.AppendOp(arrowbatch.Insert)
+	}
+	if out.Len == 0 {
+		out.Release()
+		return nil
+	}
+	return d.out.Emit(out)
+}
+
+// ProcessWatermark forgets keys.
+func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	d.w = w
+	for k, ids := range d.due {
+		if k > w>>endBits {
+			continue
+		}
+		stay := ids[:0]
+		for _, id := range ids {
+			if d.until[id] > w {
+				stay = append(stay, id)
+				continue
+			}
+			d.until[id] = arrowbatch.NoTime
+			d.live--
+			d.touch(id)
+		}
+		if len(stay) == 0 {
+			delete(d.due, k)
+		} else {
+			d.due[k] = stay
+		}
+	}
+	return w, nil
+}
+
+// ProcessBarrier saves the keys that came and went.
+func (d *DistinctOn) ProcessBarrier(exec.Barrier) error {
+	if delta := d.rt.Delta(); delta != nil {
+		prefix := d.rt.Table.Prefix()
+		var key []byte
+		for _, id := range d.save {
+			d.saving[id] = false
+			key = appendGroupKey(append(key[:0], prefix...), d.keys, id)
+			if d.until[id] == arrowbatch.NoTime {
+				delta.Delete(key)
+				continue
+			}
+			delta.Put(key, d.value(id))
+		}
+		d.save = d.save[:0]
+	}
+	d.rt.Stats.State(d.live, d.keys.Bytes()+8*len(d.until))
+	return d.reclaim()
+}
+
+func (d *DistinctOn) value(id int32) []byte {
+	d.buf = binary.AppendVarint(d.buf[:0], d.until[id])
+	if d.Order != nil {
+		r := d.rows[id]
+		d.buf = append(binary.AppendUvarint(d.buf, uint64(len(r.order))), r.order...)
+		d.buf = append(d.buf, r.row...)
+	}
+	return d.buf
+}
+
+func (d *DistinctOn) restore() error {
+	lo := d.rt.Table.Prefix()
+	return d.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
+		k = k[len(lo):]
+		until, n := binary.Varint(v)
+		if len(k) < 1 || n <= 0 {
+			return errState
+		}
+		if !d.rt.Owns(k[0]) {
+			return nil
+		}
+		id, _, err := d.keys.AddKey(k[1:])
+		if err != nil {
+			return errState
+		}
+		d.grow()
+		if d.Order != nil {
+			l, m := binary.Uvarint(v[n:])
+			if m <= 0 || l > uint64(len(v)-n-m) {
+				return errState
+			}
+			v = v[n+m:]
+			d.rows[id] = keptRow{bytes.Clone(v[:l]), bytes.Clone(v[l:])}
+		}
+		d.remember(id, until)
+		d.saving[id] = false
+		d.save = d.save[:0]
+		return nil
+	})
+}
+
+// reclaim rebuilds the table when most of its keys are forgotten. Nothing is to be
+// saved then.
+func (d *DistinctOn) reclaim() error {
+	if d.keys.Len() < 4096 || d.live > d.keys.Len()/2 {
+		return nil
+	}
+	old, until, rows := d.keys, d.until, d.rows
+	d.keys, d.due, d.live = state.NewGroups(d.keyShapes()), map[int64][]int32{}, 0
+	d.until, d.rows, d.saving, d.save = nil, nil, nil, d.save[:0]
+	var key []byte
+	for id, u := range until {
+		if u == arrowbatch.NoTime {
+			continue
+		}
+		key = old.AppendKey(key[:0], int32(id))
+		n, _, err := d.keys.AddKey(key)
+		if err != nil {
+			return errState
+		}
+		d.grow()
+		if d.Order != nil {
+			d.rows[n] = rows[id]
+		}
+		d.remember(n, u)
+		d.saving[n] = false
+	}
+	d.save = d.save[:0]
+	return nil
+}
+
+// Close has nothing to free.
+func (d *DistinctOn) Close() {}
