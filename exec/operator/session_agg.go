@@ -335,6 +335,9 @@ func (o *SessionAgg) update(i int, b *arrowbatch.Batch) {
 	}
 }
 
+// Resume implements exec.Resumer.
+func (o *SessionAgg) Resume(w arrowbatch.EventTime) { o.w = w }
+
 // ProcessWatermark closes the sessions that end at or before w.
 func (o *SessionAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 	o.w = w

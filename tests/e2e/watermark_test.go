@@ -19,46 +19,49 @@ func TestWatermarkSurvives(t *testing.T) {
 			topic := k.topic(2)
 			s := serve(t, t.TempDir())
 			c := s.connect()
-			c.exec(fmt.Sprintf(`CREATE SOURCE e (id int, ts timestamp, WATERMARK FOR ts AS ts - INTERVAL '1 second')
+			c.exec(fmt.Sprintf(`CREATE SOURCE e (id int, k int, ts timestamp, WATERMARK FOR ts AS ts - INTERVAL '1 second')
 				WITH (connector = 'kafka', brokers = '%s', topic = '%s') FORMAT PLAIN ENCODE JSON`, k.addr, topic))
 			const query = "AS SELECT window_start, count(*) AS n FROM TUMBLE(e, ts, INTERVAL '10 seconds') GROUP BY window_start"
 			c.exec("CREATE MATERIALIZED VIEW closed WITH (output_mode = 'append') " + query)
 			c.exec("CREATE MATERIALIZED VIEW newest " + query)
 			c.exec("CREATE MATERIALIZED VIEW hops WITH (output_mode = 'append') AS SELECT window_end, count(*) AS n " +
 				"FROM HOP(e, ts, INTERVAL '10 seconds', INTERVAL '20 seconds') GROUP BY window_end")
+			c.exec("CREATE MATERIALIZED VIEW sessions WITH (output_mode = 'append') AS SELECT k, window_start, window_end, count(*) AS n " +
+				"FROM SESSION(e PARTITION BY k, ts, INTERVAL '10 seconds') GROUP BY k, window_start, window_end")
 			event := func(id, second int) string {
-				return fmt.Sprintf(`{"id":%d,"ts":"2024-01-01T00:%02d:%02d"}`, id, second/60, second%60)
+				return fmt.Sprintf(`{"id":%d,"k":1,"ts":"2024-01-01T00:%02d:%02d"}`, id, second/60, second%60)
 			}
 			k.produceTo(topic, 0, event(1, 1), event(2, 5), event(3, 31))
 			k.produceTo(topic, 1, event(4, 2), event(5, 42))
 			c.exec("FLUSH")
-			check := func(when, closed, newest, hops string) {
+			check := func(when string, want ...string) {
 				t.Helper()
-				if got := strings.Join(c.rows("SELECT to_char(window_start, 'SS'), n FROM closed ORDER BY 1"), " "); got != closed {
-					t.Errorf("%s: closed windows %s, not %s", when, got, closed)
-				}
-				if got := strings.Join(c.rows("SELECT to_char(window_end, 'SS'), n FROM hops ORDER BY 1"), " "); got != hops {
-					t.Errorf("%s: hopping windows %s, not %s", when, got, hops)
-				}
-				if got := strings.Join(c.rows("SELECT to_char(window_start, 'SS'), n FROM newest ORDER BY 1"), " "); got != newest {
-					t.Errorf("%s: all windows %s, not %s", when, got, newest)
+				for i, v := range []string{"closed", "newest", "hops", "sessions"} {
+					column := "window_start"
+					if v == "hops" {
+						column = "window_end"
+					}
+					got := strings.Join(c.rows(fmt.Sprintf("SELECT to_char(%s, 'SS'), n FROM %s ORDER BY 1", column, v)), " ")
+					if got != want[i] {
+						t.Errorf("%s: windows of %s: %s, not %s", when, v, got, want[i])
+					}
 				}
 			}
-			check("before", "00|3", "00|3 30|1 40|1", "10|3 20|3")
+			check("before", "00|3", "00|3 30|1 40|1", "10|3 20|3", "01|3")
 			end(s)
 			s = serve(t, s.dir)
 			c = s.connect()
 			// The watermark is at 30 s: the first is late, the second is not.
 			k.produceTo(topic, 0, event(6, 3), event(7, 32))
 			c.exec("FLUSH")
-			check("after", "00|3", "00|3 30|2 40|1", "10|3 20|3")
-			if late := c.value("SELECT string_agg(late_rows::text, ' ') FROM streamsql.queries"); late != "1 1 1" {
+			check("after", "00|3", "00|3 30|2 40|1", "10|3 20|3", "01|3")
+			if late := c.value("SELECT string_agg(late_rows::text, ' ') FROM streamsql.queries"); late != "1 1 1 1" {
 				t.Errorf("late rows: %s", late)
 			}
 			k.produceTo(topic, 0, event(8, 55))
 			k.produceTo(topic, 1, event(9, 55))
 			c.exec("FLUSH")
-			check("in the end", "00|3 30|2 40|1", "00|3 30|2 40|1 50|2", "10|3 20|3 40|2 50|3")
+			check("in the end", "00|3 30|2 40|1", "00|3 30|2 40|1 50|2", "10|3 20|3 40|2 50|3", "01|3 31|3")
 		})
 	}
 }
