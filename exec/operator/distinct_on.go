@@ -186,6 +186,9 @@ func (d *DistinctOn) replace(b *arrowbatch.Batch) error {
 	return d.out.Emit(out)
 }
 
+// Resume implements exec.Resumer.
+func (d *DistinctOn) Resume(w arrowbatch.EventTime) { d.w = w }
+
 // ProcessWatermark forgets keys.
 func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 	d.w = w
