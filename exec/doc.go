@@ -23,4 +23,6 @@
 //	    epoch's rows of all inputs are in, just before the barrier.
 //	X5  Stopping is a flag on the barrier; cancelling is the context.
 //	X6  Every goroutine is started by package spawn; its panic fails its query.
+//	X7  An operator that judges rows by the watermark knows the checkpoint's before
+//	    its first row (Resumer): what was late or closed then stays so.
 package exec
