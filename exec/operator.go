@@ -6,6 +6,7 @@ import (
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/sql/types"
 	"github.com/streamsql/streamsql/state"
 )
 
@@ -67,6 +68,11 @@ type Runtime struct {
 	// returns the first error, which ends the read; in a continuous query it
 	// records them and returns nil.
 	Fail func(rt *Runtime, b *arrowbatch.Batch, errs []expr.RowError) error
+	// Late takes the rows of b that were dropped as late under the watermark w; time
+	// is the column that was tested. Nil: they are counted only.
+	Late func(rt *Runtime, b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime)
+	// Row describes the columns of the first input, to show rows with.
+	Row []types.Field
 	// Stats are the operator's counters.
 	Stats *OpStats
 
@@ -74,18 +80,22 @@ type Runtime struct {
 	ack   *Ack
 }
 
+// DropLate counts late rows and hands them to who keeps them.
+func (rt *Runtime) DropLate(b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime) {
+	if len(rows) == 0 {
+		return
+	}
+	rt.Stats.Late(len(rows))
+	if rt.Late != nil {
+		rt.Late(rt, b, rows, time, w)
+	}
+}
+
 // Owns tells whether this task keeps the keys of a vnode.
 func (rt *Runtime) Owns(vnode byte) bool { return int(vnode)*rt.Parts/state.Vnodes == rt.Part }
 
 // Delta is where the operator's changes of this epoch go; nil in a finite read.
 func (rt *Runtime) Delta() *state.Delta { return rt.delta }
-
-// SaveWatermarks puts an operator's watermarks by split into the checkpoint.
-func (rt *Runtime) SaveWatermarks(op string, w map[string]int64) {
-	if rt.ack != nil {
-		rt.ack.Watermarks[op] = w
-	}
-}
 
 // SavePrepared puts what a sink's writer prepared into the checkpoint.
 func (rt *Runtime) SavePrepared(op string, p []byte) {

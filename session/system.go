@@ -18,7 +18,7 @@ func NewSystemProvider(m *stream.Manager, store *state.Store) catalog.SystemProv
 	fill := map[string]func(*catalog.Rows) error{"queries": p.queries, "progress": p.progress,
 		"operators": p.operators, "state": p.state, "pools": p.pools, "splits": p.splits,
 		"watermarks": p.watermarks, "checkpoints": p.checkpoints, "bad_rows": p.badRows,
-		"failed_rows": p.failedRows}
+		"failed_rows": p.failedRows, "late_rows": p.lateRows}
 	return func(name string, cols []catalog.Column) (*arrowbatch.Batch, error) {
 		rows := catalog.NewRows(cols)
 		if fn := fill[name]; fn != nil {
@@ -214,6 +214,14 @@ func (p *systemProvider) badRows(r *catalog.Rows) error {
 	for _, b := range p.m.BadRows() {
 		r.Row(catalog.Vals{"query_id": int64(b.Query), "query": b.Name, "source": b.Source, "split": b.Split,
 			"offset": string(b.Offset), "at": b.Micros, "reason": b.Reason, "bytes": b.Bytes})
+	}
+	return nil
+}
+
+func (p *systemProvider) lateRows(r *catalog.Rows) error {
+	for _, l := range p.m.LateRows() {
+		r.Row(catalog.Vals{"query_id": int64(l.Query), "query": l.Name, "operator": l.Operator, "at": l.Micros,
+			"event_time": l.EventTime, "watermark": l.Watermark, "row": l.Row})
 	}
 	return nil
 }

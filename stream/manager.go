@@ -42,6 +42,7 @@ type Manager struct {
 
 	bad    ring[BadRow]
 	failed ring[FailedRow]
+	late   ring[LateRow]
 }
 
 // NewManager returns a manager without queries.

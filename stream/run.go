@@ -61,7 +61,8 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	env := &build.Env{Store: q.m.cfg.Store, Registry: q.m.cfg.Registry, Clock: q.m.cfg.Clock,
-		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors, BadRows: q.m.badRows(q)}
+		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors, Late: q.lateRows,
+		BadRows: q.m.badRows(q)}
 	_, isView := p.Root.(*physical.Materialize)
 	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
 		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView})

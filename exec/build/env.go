@@ -38,6 +38,8 @@ type Env struct {
 	Eval expr.Ctx
 	// Fail is every operator's Runtime.Fail; nil: the first error ends the read.
 	Fail func(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.RowError) error
+	// Late is every operator's Runtime.Late.
+	Late func(rt *exec.Runtime, b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime)
 }
 
 // builder builds one plan.
@@ -63,7 +65,12 @@ func (b *builder) runtime(n physical.Node) *exec.Runtime {
 	rt := &exec.Runtime{Ctx: b.ctx, Clock: b.Clock, Parts: 1, Eval: &ev, Fail: b.Fail,
 		Table: state.TableID{Query: b.query, Operator: uint16(n.ID())}, Stats: b.counters(n)}
 	if !b.finite {
-		rt.Store = b.Store
+		rt.Store, rt.Late = b.Store, b.Late
+		if in := n.Children(); len(in) > 0 {
+			for _, f := range in[0].Schema().Fields {
+				rt.Row = append(rt.Row, types.Field{Name: f.Name, Type: f.Type})
+			}
+		}
 	}
 	if rt.Fail == nil {
 		rt.Fail = firstError

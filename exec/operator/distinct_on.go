@@ -41,6 +41,7 @@ type DistinctOn struct {
 	save    []int32
 	ids     []int32
 	sel     []int32
+	late    []int32
 	buf     []byte
 }
 
@@ -101,18 +102,15 @@ func (d *DistinctOn) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 
 // inTime sets sel to the rows that are not late.
 func (d *DistinctOn) inTime(b *arrowbatch.Batch) {
-	d.sel = d.sel[:0]
-	late := 0
+	d.sel, d.late = d.sel[:0], d.late[:0]
 	for i := range b.Len {
 		if d.Time >= 0 && !b.Cols[d.Time].IsNull(i) && b.Cols[d.Time].I64[i] <= d.w {
-			late++
+			d.late = append(d.late, int32(i))
 			continue
 		}
 		d.sel = append(d.sel, int32(i))
 	}
-	if late > 0 {
-		d.rt.Stats.Late(late)
-	}
+	d.rt.DropLate(b, d.late, d.Time, d.w)
 }
 
 func (d *DistinctOn) grow() {

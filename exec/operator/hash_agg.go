@@ -88,6 +88,7 @@ type HashAgg struct {
 	slide   slide
 
 	ids, fresh, filterIDs, filterRows []int32
+	late                              []int32
 	keyCols                           []int
 	keyVecs                           []*arrowbatch.Vec
 	args                              [][]*arrowbatch.Vec
@@ -247,7 +248,8 @@ func (o *HashAgg) add(bk *bucket, i int) {
 
 func (o *HashAgg) assignWindows(b *arrowbatch.Batch) {
 	v, w := b.Cols[o.Window.TimeCol], o.Window
-	late, partial, null := 0, 0, 0
+	partial, null := 0, 0
+	o.late = o.late[:0]
 	cur := o.cur
 	for i, t := range v.I64[:b.Len] {
 		if cur != nil && t >= cur.start && t < cur.end && v.Valid == nil {
@@ -262,14 +264,14 @@ func (o *HashAgg) assignWindows(b *arrowbatch.Batch) {
 		case w.single():
 			start := floorTo(t, w.Size, w.Offset)
 			if start+w.Size <= o.w && !o.Keep {
-				late++
+				o.late = append(o.late, int32(i))
 				continue
 			}
 			cur = o.bucketAt(start, start+w.Size)
 			o.add(cur, i)
 		case o.panes:
 			if w.lastEnd(t) <= o.w {
-				late++
+				o.late = append(o.late, int32(i))
 				continue
 			}
 			if w.firstEnd(t) <= o.w {
@@ -283,17 +285,17 @@ func (o *HashAgg) assignWindows(b *arrowbatch.Batch) {
 				cur = bk
 			}
 		default:
-			l, p := o.assignEach(i, t)
-			late += l
-			partial += p
+			partial += o.assignEach(i, t)
 		}
 	}
 	o.cur = cur
-	o.count(late, partial, null)
+	o.count(partial, null)
+	o.rt.DropLate(b, o.late, w.TimeCol, o.w)
 }
 
-// assignEach puts a row into each of its windows that is open.
-func (o *HashAgg) assignEach(i int, t int64) (late, partial int) {
+// assignEach puts a row into each of its windows that is open. It returns 1 for a
+// row that some of its windows were closed to.
+func (o *HashAgg) assignEach(i int, t int64) (partial int) {
 	in, missed := 0, 0
 	o.Window.each(t, func(start, end int64) {
 		if end <= o.w && !o.Keep {
@@ -305,11 +307,11 @@ func (o *HashAgg) assignEach(i int, t int64) (late, partial int) {
 	})
 	switch {
 	case in == 0 && missed > 0:
-		return 1, 0
+		o.late = append(o.late, int32(i))
 	case missed > 0:
-		return 0, 1
+		return 1
 	}
-	return 0, 0
+	return 0
 }
 
 // windowBucket returns the bucket of a window. Cumulating windows of one start
@@ -320,10 +322,7 @@ func (o *HashAgg) windowBucket(start, end int64) *bucket {
 	return bk
 }
 
-func (o *HashAgg) count(late, partial, null int) {
-	if late > 0 {
-		o.rt.Stats.Late(late)
-	}
+func (o *HashAgg) count(partial, null int) {
 	if partial > 0 {
 		o.rt.Stats.Partial(partial)
 	}
@@ -343,7 +342,7 @@ const (
 // a time are in buckets that close only with the stream.
 func (o *HashAgg) assignByColumn(b *arrowbatch.Batch) {
 	v := b.Cols[o.CloseCol]
-	late := 0
+	o.late = o.late[:0]
 	for i, t := range v.I64[:b.Len] {
 		end := int64(0)
 		switch {
@@ -355,13 +354,13 @@ func (o *HashAgg) assignByColumn(b *arrowbatch.Batch) {
 			end = endNegInf
 		default:
 			if end = t + o.CloseLag; end <= o.w && !o.Keep {
-				late++
+				o.late = append(o.late, int32(i))
 				continue
 			}
 		}
 		o.add(o.bucketAt(end-o.CloseLag, end), i)
 	}
-	o.count(late, 0, 0)
+	o.rt.DropLate(b, o.late, o.CloseCol, o.w)
 }
 
 // Resume implements exec.Resumer.

@@ -165,7 +165,9 @@ func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 		}
 		o.add(bk, i)
 	}
-	o.count(late, 0, 0)
+	if late > 0 { // their rows are not here any more
+		o.rt.Stats.Late(late)
+	}
 	for _, bk := range o.touched {
 		if err := o.mergeStates(bk, b); err != nil {
 			return err

@@ -57,7 +57,7 @@ type SessionAgg struct {
 	oldSpan []spanOf
 
 	ids, sids, rows []int32
-	fresh           []int32
+	fresh, late     []int32
 	merges          [][2]int32
 	keyVecs         []*arrowbatch.Vec
 	args            [][]*arrowbatch.Vec
@@ -182,21 +182,20 @@ const microsPerDay = 86400_000_000
 func (o *SessionAgg) pick(b *arrowbatch.Batch, gap *arrowbatch.Vec) {
 	o.rows = o.rows[:0]
 	t := b.Cols[o.TimeCol]
-	late, null := 0, 0
+	o.late = o.late[:0]
+	null := 0
 	for i := range b.Len {
 		g := gapMicros(gap, i)
 		switch {
 		case t.IsNull(i) || !usable(t.I64[i]) || g <= 0:
 			null++
 		case !o.Keep && t.I64[i]+g <= o.w:
-			late++
+			o.late = append(o.late, int32(i))
 		default:
 			o.rows = append(o.rows, int32(i))
 		}
 	}
-	if late > 0 {
-		o.rt.Stats.Late(late)
-	}
+	o.rt.DropLate(b, o.late, o.TimeCol, o.w)
 	if null > 0 {
 		o.rt.Stats.NullTime(null)
 	}
