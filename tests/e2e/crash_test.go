@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // crashRuns is how often the server is killed.
@@ -96,44 +94,6 @@ func crashSetUp(c *db, k *broker, in, plain, upsert, files string) {
 		FORMAT UPSERT ENCODE JSON AS SELECT k, n, total FROM by_key`, k.addr, upsert))
 }
 
-// writer is a client that inserts notes, one statement after the other.
-type writer struct {
-	next  int64
-	acked []int64
-	tried map[int64]bool
-}
-
-// insert inserts until the server goes away.
-func (w *writer) insert(ctx context.Context, url string) {
-	var c *pgx.Conn
-	for c == nil && ctx.Err() == nil {
-		var err error
-		if c, err = pgx.Connect(ctx, url); err != nil {
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-	if c == nil {
-		return
-	}
-	defer func() { _ = c.Close(context.Background()) }()
-	for ctx.Err() == nil {
-		ids := []int64{w.next}
-		if w.next%5 == 0 { // some statements of two rows: both or none
-			ids = append(ids, w.next+1)
-		}
-		w.next += int64(len(ids))
-		values := make([]string, len(ids))
-		for i, id := range ids {
-			w.tried[id] = true
-			values[i] = fmt.Sprintf("(%d, %d, 'note %d')", id, id%7, id)
-		}
-		if _, err := c.Exec(ctx, "INSERT INTO notes VALUES "+strings.Join(values, ", ")); err != nil {
-			return
-		}
-		w.acked = append(w.acked, ids...)
-	}
-}
-
 // TestCrash kills the server at random instants of its life, its start included,
 // while everything runs. In the end all views are what an undisturbed server and
 // PostgreSQL say, no acknowledged row is missing, a file sink has each row once
@@ -148,15 +108,15 @@ func TestCrash(t *testing.T) {
 	s := serve(t, dir)
 	crashSetUp(s.connect(), k, in, plain, upsert, files)
 
-	w := &writer{tried: map[int64]bool{}}
+	w := newWriter(rng.Uint64())
 	var events []string
 	duringStart, orderly := 0, 0
 	for kills := 0; kills < runs; {
 		ctx, cancel := context.WithCancel(context.Background())
-		done, acked, url := make(chan struct{}), len(w.acked), s.url()
+		done, acked, url := make(chan struct{}), w.acked, s.url()
 		go func() {
 			defer close(done)
-			w.insert(ctx, url)
+			w.write(ctx, url)
 		}()
 		wait := time.Duration(50+rng.IntN(750)) * time.Millisecond
 		if rng.IntN(4) == 0 {
@@ -183,14 +143,14 @@ func TestCrash(t *testing.T) {
 		}
 		cancel()
 		<-done
-		if len(w.acked) == acked {
+		if w.acked == acked {
 			duringStart++
 		}
 		s = launch(t, dir)
 	}
 	s.ready()
-	t.Logf("%d kills and %d stops, %d of them before the server took a row; %d events, %d rows acknowledged",
-		runs, orderly, duringStart, len(events), len(w.acked))
+	t.Logf("%d kills and %d stops, %d of them before the server took a row; %d events, %d statements acknowledged",
+		runs, orderly, duringStart, len(events), w.acked)
 	// One event of each partition far ahead closes all windows.
 	last := crashBegin.Add(time.Duration(len(events)) * 10 * time.Millisecond)
 	for range 3 {
@@ -202,7 +162,7 @@ func TestCrash(t *testing.T) {
 
 	checkCrashViews(t, c, events, last)
 	checkUndisturbed(t, c, k, in, k.topic(2), k.topic(2))
-	checkNotes(t, c, w)
+	w.check(t, c)
 	checkCrashSinks(t, c, k, plain, upsert, files, len(events))
 }
 
@@ -253,39 +213,6 @@ func checkUndisturbed(t *testing.T, c *db, k *broker, in, plain, upsert string) 
 	for _, v := range crashViews {
 		same(t, v.name+" beside an undisturbed server", c.rows("SELECT * FROM "+v.name), u.rows("SELECT * FROM "+v.name))
 	}
-}
-
-// checkNotes checks the table and its view against what the client was told.
-func checkNotes(t *testing.T, c *db, w *writer) {
-	t.Helper()
-	there := map[int64]bool{}
-	for _, r := range c.rows("SELECT id FROM notes") {
-		id, err := strconv.ParseInt(r, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if there[id] {
-			t.Errorf("row %d is there twice", id)
-		}
-		if there[id] = true; !w.tried[id] {
-			t.Errorf("row %d was never inserted", id)
-		}
-	}
-	for _, id := range w.acked {
-		if !there[id] {
-			t.Errorf("row %d was acknowledged and is lost", id)
-		}
-	}
-	for id := range w.tried {
-		if id%5 == 0 && w.tried[id+1] && there[id] != there[id+1] {
-			t.Errorf("half of the statement of row %d is there", id)
-		}
-	}
-	if len(w.acked) == 0 {
-		t.Error("no row was acknowledged")
-	}
-	same(t, "noted", c.rows("SELECT * FROM noted"),
-		c.rows("SELECT g, count(*), min(id), max(note) FROM notes GROUP BY g"))
 }
 
 // checkCrashSinks checks that each of n events is in the files once and in the
