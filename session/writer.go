@@ -213,37 +213,25 @@ func (w *writer) replace(key []byte, old *arrowbatch.Batch, j int, row *arrowbat
 	return err
 }
 
-// current finds the stored row that row i of b was read from. It returns a nil
-// key when this statement has changed the row already, and 40001 when another
-// transaction has since it was read.
-func (w *writer) current(b *arrowbatch.Batch, i int) ([]byte, error) {
-	row, key, err := w.s.tx.txn().Find(w.rel, b, i)
-	if err != nil {
-		return nil, err
-	}
-	defer row.Release()
+// fresh returns the key of row i of b, a stored row as it was read; nil when this
+// statement has changed the row already.
+func (w *writer) fresh(b *arrowbatch.Batch, i int) []byte {
+	key := w.s.tx.txn().Key(w.rel, b, i)
 	if w.seen[string(key)] {
-		return nil, nil
-	}
-	if row == nil || string(arrowbatch.AppendRow(nil, row.Cols, 0)) != string(arrowbatch.AppendRow(nil, b.Cols, i)) {
-		return nil, sqlerr.New(sqlerr.SerializationFailure, "could not serialize access due to concurrent update").
-			WithHint("The transaction might succeed if retried.")
+		return nil
 	}
 	if w.seen == nil {
 		w.seen = map[string]bool{}
 	}
 	w.seen[string(key)] = true
-	return key, nil
+	return key
 }
 
 // update puts the rows of next in the place of those of old.
 func (w *writer) update(old, next *arrowbatch.Batch) (done *arrowbatch.Batch, from []int32, err error) {
 	w.s.begin()
 	for i := range old.Len {
-		key, err := w.current(old, i)
-		if err != nil {
-			return nil, nil, err
-		}
+		key := w.fresh(old, i)
 		if key == nil {
 			continue // UPDATE … FROM matched the row more than once: the first counts
 		}
@@ -260,10 +248,7 @@ func (w *writer) update(old, next *arrowbatch.Batch) (done *arrowbatch.Batch, fr
 func (w *writer) delete(old *arrowbatch.Batch) (done *arrowbatch.Batch, from []int32, err error) {
 	t := w.s.begin()
 	for i := range old.Len {
-		key, err := w.current(old, i)
-		if err != nil {
-			return nil, nil, err
-		}
+		key := w.fresh(old, i)
 		if key == nil {
 			continue
 		}

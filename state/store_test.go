@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -228,6 +229,80 @@ func TestTxn(t *testing.T) {
 	if got := now(t, s, n); got != "+1z" {
 		t.Errorf("numbered rows %q", got)
 	}
+}
+
+// A row is read long before it is changed, so another transaction may commit
+// between the reading and the change as well as between the change and the commit.
+func TestTransactionRefusesARowThatChangedSinceItWasRead(t *testing.T) {
+	s := open(t, "d", Options{FS: vfs.NewMem(), MinFreeBytes: -1})
+	defer s.Close()
+	rels := map[string]RelationSpec{
+		"keyed":    {ID: 1, Shapes: twoCols, Mode: Keyed, Key: []int{0}},
+		"numbered": {ID: 2, Shapes: twoCols, Mode: Numbered},
+	}
+	changes := map[string]func(x *Txn, r *Relation, key []byte, old, next *arrowbatch.Batch) error{
+		"delete":  func(x *Txn, r *Relation, key []byte, old, _ *arrowbatch.Batch) error { return x.Delete(r, key, old, 0) },
+		"replace": func(x *Txn, r *Relation, key []byte, old, next *arrowbatch.Batch) error { return x.Replace(r, key, old, 0, next, 0) },
+	}
+	for rel, spec := range rels {
+		for mine, change := range changes {
+			for theirs, other := range changes {
+				r, err := s.Relation(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x := s.Begin()
+				if err := x.Insert(r, batch("+ 1 a"), 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := x.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				late, early := s.Begin(), s.Begin()
+				old, key := first(t, r, late)
+				if err := other(early, r, key, old, batch("+ 1 b")); err != nil {
+					t.Fatal(err)
+				}
+				if err := early.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				was := now(t, s, r)
+				if err := change(late, r, key, old, batch("+ 1 c")); sqlerr.CodeOf(err) != sqlerr.SerializationFailure {
+					t.Errorf("%s: %s of a row after the %s of another: %v", rel, mine, theirs, err)
+				}
+				late.Rollback()
+				if got := now(t, s, r); got != was {
+					t.Errorf("%s: rows %q after %q", rel, got, was)
+				}
+				if theirs == "replace" {
+					x := s.Begin()
+					old, key := first(t, r, x)
+					if err := x.Delete(r, key, old, 0); err != nil {
+						t.Fatal(err)
+					}
+					if err := x.Commit(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// first returns the first row of the relation as x sees it, and its key.
+func first(t *testing.T, r *Relation, x *Txn) (*arrowbatch.Batch, []byte) {
+	t.Helper()
+	it, err := r.Rows(x, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	it.KeepKeys = true
+	b, err := it.Next(1)
+	if err != nil || b == nil {
+		t.Fatal("no row", err)
+	}
+	return b, bytes.Clone(it.Keys[0])
 }
 
 func TestSecondProcessAndNewerFormatAreRefused(t *testing.T) {

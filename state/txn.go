@@ -20,12 +20,13 @@ var ErrDuplicate = errors.New("duplicate key")
 // others until Commit, which makes all of it durable at once. One goroutine uses
 // it.
 //
-// Transactions do not lock: Commit fails with 40001 when a row that this one
-// read in order to write was changed by another since.
+// Transactions do not lock: Delete, Replace and Commit fail with 40001 when a row
+// that this one read in order to write was changed by another since.
 type Txn struct {
 	store *Store
 	b     *pebble.Batch
 	rels  []*txnRel
+	row   []byte // reused
 }
 
 type txnRel struct {
@@ -85,6 +86,10 @@ func (x *txnRel) key(b *arrowbatch.Batch, i int) []byte {
 	return key
 }
 
+// Key returns the key of row i of b, a batch of the whole row's shape. Keyed
+// relations only.
+func (t *Txn) Key(r *Relation, b *arrowbatch.Batch, i int) []byte { return r.rowKey(nil, b, i) }
+
 // Find returns the stored row under the key of row i of b, a batch of the whole
 // row's shape, as a batch of one row; nil when there is none. Keyed relations only.
 func (t *Txn) Find(r *Relation, b *arrowbatch.Batch, i int) (*arrowbatch.Batch, []byte, error) {
@@ -114,17 +119,37 @@ func (t *Txn) get(key []byte) ([]byte, error) {
 	return bytes.Clone(v), nil
 }
 
-// touch notes what was stored under the key before this transaction.
-func (t *Txn) touch(x *txnRel, key []byte) error {
-	if _, ok := x.seen[string(key)]; ok {
-		return nil
-	}
+// touch returns what is stored under the key as this transaction sees it, and
+// notes what was there before its first change.
+func (t *Txn) touch(x *txnRel, key []byte) ([]byte, error) {
 	v, err := t.get(key)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := x.seen[string(key)]; !ok {
+		x.seen[string(key)] = v
+	}
+	return v, nil
+}
+
+// take touches the row stored under key, which must still be row i of b: the
+// change to come was worked out from that. It may have been read long before, and
+// what is noted now would then be another transaction's row.
+func (t *Txn) take(x *txnRel, key []byte, b *arrowbatch.Batch, i int) error {
+	v, err := t.touch(x, key)
 	if err != nil {
 		return err
 	}
-	x.seen[string(key)] = v
+	t.row = arrowbatch.AppendRow(t.row[:0], b.Cols, i)
+	if v == nil || !bytes.Equal(v, t.row) {
+		return stale()
+	}
 	return nil
+}
+
+func stale() *sqlerr.Error {
+	return sqlerr.New(sqlerr.SerializationFailure, "could not serialize access due to concurrent update").
+		WithHint("Try the transaction again.")
 }
 
 // Insert adds row i of b. It returns ErrDuplicate, having changed nothing, when a
@@ -133,10 +158,7 @@ func (t *Txn) Insert(r *Relation, b *arrowbatch.Batch, i int) error {
 	x := t.rel(r)
 	key := x.key(b, i)
 	if r.Mode == Keyed {
-		if err := t.touch(x, key); err != nil {
-			return err
-		}
-		old, err := t.get(key)
+		old, err := t.touch(x, key)
 		if err != nil {
 			return err
 		}
@@ -158,11 +180,12 @@ func (x *txnRel) add(b *arrowbatch.Batch, i int, op arrowbatch.Op) {
 	x.changes.AppendOp(op)
 }
 
-// Delete removes the row stored under key (as RowIter.Keys or Find gave it); row
-// i of b is the row as it was read.
+// Delete removes the row stored under key (as RowIter.Keys, Key or Find gave it);
+// row i of b is the row as it was read. It fails with 40001, having changed
+// nothing, when that is no longer what is stored.
 func (t *Txn) Delete(r *Relation, key []byte, b *arrowbatch.Batch, i int) error {
 	x := t.rel(r)
-	if err := t.touch(x, key); err != nil {
+	if err := t.take(x, key, b, i); err != nil {
 		return err
 	}
 	if err := t.b.Delete(key, nil); err != nil {
@@ -182,7 +205,7 @@ func (t *Txn) Replace(r *Relation, key []byte, old *arrowbatch.Batch, j int, b *
 		return t.Insert(r, b, i)
 	}
 	x := t.rel(r)
-	if err := t.touch(x, key); err != nil {
+	if err := t.take(x, key, old, j); err != nil {
 		return err
 	}
 	if err := t.b.Set(key, arrowbatch.AppendRow(nil, b.Cols, i), nil); err != nil {
@@ -238,9 +261,7 @@ func (t *Txn) check() error {
 				closer.Close()
 			}
 			if !same {
-				return sqlerr.New(sqlerr.SerializationFailure,
-					"could not serialize access due to concurrent update").
-					WithHint("Try the transaction again.")
+				return stale()
 			}
 		}
 	}

@@ -24,6 +24,9 @@ type Config struct {
 	Clock    clock.Clock
 	// Trigger is the default trigger.
 	Trigger Trigger
+	// MaxEpochRows is how many rows of one split an epoch reads at most, where it is
+	// not cut by time: it bounds what a crash makes the query do again. 0: 1 << 20.
+	MaxEpochRows int
 	// Log receives one line an event: started, stopped, failed.
 	Log func(format string, args ...any)
 }
@@ -49,6 +52,9 @@ type Manager struct {
 func NewManager(cfg Config) *Manager {
 	m := &Manager{cfg: cfg, queries: map[catalog.ObjectID]*Query{}, changed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if m.cfg.MaxEpochRows == 0 {
+		m.cfg.MaxEpochRows = maxEpochRows
+	}
 	if m.cfg.Log == nil {
 		m.cfg.Log = func(string, ...any) {}
 	}

@@ -99,7 +99,8 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	if err != nil {
 		return exec.Pace{}, false, err
 	}
-	pace := exec.Pace{Splits: splits, Until: map[string]map[string]connector.Offset(latest), MaxRows: maxEpochRows}
+	pace := exec.Pace{Splits: splits, Until: map[string]map[string]connector.Offset(latest),
+		MaxRows: p.r.q.m.cfg.MaxEpochRows}
 	switch opt.trigger.Kind {
 	case AvailableNow, Once:
 		return p.bounded(pace, latest, opt, flushing)

@@ -24,8 +24,7 @@ type statsReader func() []exec.StatsValues
 // bounds are offsets by source and split.
 type bounds map[string]map[string]connector.Offset
 
-// maxEpochRows is how many rows of one split an epoch reads at most, where it is
-// not cut by time: it bounds what a crash makes the query do again.
+// maxEpochRows is Config.MaxEpochRows where it is not given.
 const maxEpochRows = 1 << 20
 
 // run is one run of a query: from a checkpoint to a stop.
