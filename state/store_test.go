@@ -241,8 +241,10 @@ func TestTransactionRefusesARowThatChangedSinceItWasRead(t *testing.T) {
 		"numbered": {ID: 2, Shapes: twoCols, Mode: Numbered},
 	}
 	changes := map[string]func(x *Txn, r *Relation, key []byte, old, next *arrowbatch.Batch) error{
-		"delete":  func(x *Txn, r *Relation, key []byte, old, _ *arrowbatch.Batch) error { return x.Delete(r, key, old, 0) },
-		"replace": func(x *Txn, r *Relation, key []byte, old, next *arrowbatch.Batch) error { return x.Replace(r, key, old, 0, next, 0) },
+		"delete": func(x *Txn, r *Relation, key []byte, old, _ *arrowbatch.Batch) error { return x.Delete(r, key, old, 0) },
+		"replace": func(x *Txn, r *Relation, key []byte, old, next *arrowbatch.Batch) error {
+			return x.Replace(r, key, old, 0, next, 0)
+		},
 	}
 	for rel, spec := range rels {
 		for mine, change := range changes {
