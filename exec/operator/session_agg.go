@@ -52,7 +52,6 @@ type SessionAgg struct {
 	ends map[int64][]int32
 
 	changed []int32 // sessions to emit
-	gone    []int32 // rows of old whose sessions are no more, to be deleted
 	old     *arrowbatch.Batch
 	oldSpan []spanOf
 
