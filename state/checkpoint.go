@@ -95,7 +95,7 @@ func (s *Store) DropQuery(query uint32) error {
 			return err
 		}
 	}
-	return s.write(b)
+	return s.remove(b)
 }
 
 // Scan calls fn for each key from lo up to but not including hi in order. The

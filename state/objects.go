@@ -14,5 +14,8 @@ func (s *Store) CommitObjects(puts map[uint32][]byte, deletes []uint32) error {
 			return err
 		}
 	}
+	if len(deletes) > 0 {
+		return s.remove(b)
+	}
 	return s.write(b)
 }

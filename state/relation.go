@@ -89,7 +89,7 @@ func (s *Store) DropRelation(id uint32) error {
 			return err
 		}
 	}
-	return s.write(b)
+	return s.remove(b)
 }
 
 // Leave ends the registrations with all relations of readers whose names begin

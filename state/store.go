@@ -127,8 +127,20 @@ func (s *Store) write(b *pebble.Batch) error {
 	if err := s.checkSpace(b.Len()); err != nil {
 		return err
 	}
+	return s.remove(b)
+}
+
+// remove commits a batch that drops things, on a full disk too: that is how a
+// client makes room again.
+func (s *Store) remove(b *pebble.Batch) error {
 	if err := b.Commit(pebble.Sync); err != nil {
 		return sqlerr.Wrap(err, sqlerr.IOError, "the store cannot be written")
+	}
+	if s.checkSpace(0) != nil {
+		// Files are given back when the tombstones are in tables; until the next
+		// write that would not come by itself.
+		_, err := s.db.AsyncFlush()
+		return err
 	}
 	return nil
 }

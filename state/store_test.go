@@ -357,4 +357,11 @@ func TestFullDiskIsRefusedBeforeWriting(t *testing.T) {
 	if cp, err := s.Last(1); cp != nil || err != nil {
 		t.Errorf("checkpoint %+v, %v after a refused commit", cp, err)
 	}
+	if err := s.CommitObjects(map[uint32][]byte{1: []byte("x")}, nil); sqlerr.CodeOf(err) != sqlerr.DiskFull {
+		t.Errorf("a new object on a full disk: %v", err)
+	}
+	// What makes room is taken.
+	if err := errors.Join(s.CommitObjects(nil, []uint32{1}), s.DropQuery(1), s.DropRelation(1)); err != nil {
+		t.Errorf("drops on a full disk: %v", err)
+	}
 }
