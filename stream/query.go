@@ -259,11 +259,18 @@ func (q *Query) Status() Status {
 // report notes that an end is away, or back.
 func (q *Query) report(object string, err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	was, name, kind := q.away[object] != nil, q.status.Name, q.status.Kind
 	if err == nil {
 		delete(q.away, object)
 	} else {
 		q.away[object] = err
+	}
+	q.mu.Unlock()
+	switch {
+	case err != nil && !was:
+		q.m.cfg.Log("%s %s waits for %s: %s", kind, name, object, err)
+	case err == nil && was:
+		q.m.cfg.Log("%s %s goes on: %s is back", kind, name, object)
 	}
 }
 
