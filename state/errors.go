@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -39,4 +41,33 @@ func (s *Store) LiveError(from Reader, query uint32) error {
 		return nil
 	}
 	return live
+}
+
+// dropHealed removes the errors whose rows have a result again. It runs when
+// nobody else writes: a count that a query has yet to commit is not seen here.
+func dropHealed(db *pebble.DB) (err error) {
+	b := db.NewBatch()
+	defer b.Close()
+	space := []byte{spaceOperator}
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: After(space)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; {
+		query := binary.BigEndian.Uint32(it.Key()[1:])
+		errs := errorPrefix(query)
+		for ok = it.SeekGE(errs); ok && bytes.HasPrefix(it.Key(), errs); ok = it.Next() {
+			v, err := it.ValueAndErr()
+			if n, w := binary.Varint(v); err == nil && w > 0 && n == 0 {
+				err = b.Delete(it.Key(), nil)
+			}
+			if err != nil {
+				return errors.Join(err, it.Close())
+			}
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil || b.Empty() {
+		return err
+	}
+	return b.Commit(pebble.NoSync)
 }

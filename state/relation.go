@@ -269,6 +269,14 @@ func (r *Relation) rowKey(dst []byte, b *arrowbatch.Batch, i int) []byte {
 
 func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
 	w := relationWrite{rel: r, version: r.Version() + 1, nextRow: r.nextRow}
+	if r.Mode == Bag {
+		if err := r.applyBag(d, b); err != nil {
+			return err
+		}
+		r.feed(d, w.version, b)
+		d.rels = append(d.rels, w)
+		return nil
+	}
 	base := prefix32(spaceRows, r.ID)
 	var key, val []byte
 	for i := range b.Len {
@@ -291,13 +299,6 @@ func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
 			w.nextRow++
 			val = arrowbatch.AppendRow(val[:0], b.Cols, i)
 			d.Put(key, val)
-		case Bag:
-			key = arrowbatch.AppendRow(key, b.Cols, i)
-			if ins {
-				d.addCount(key, plusOne)
-			} else {
-				d.addCount(key, minusOne)
-			}
 		}
 	}
 	r.feed(d, w.version, b)
@@ -305,7 +306,69 @@ func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
 	return nil
 }
 
-var plusOne, minusOne = binary.AppendVarint(nil, 1), binary.AppendVarint(nil, -1)
+var plusOne = binary.AppendVarint(nil, 1)
+
+// applyBag changes the counts of rows. Only those that sink are read, to remove
+// the rows that are no more.
+func (r *Relation) applyBag(d *Delta, b *arrowbatch.Batch) error {
+	key := prefix32(spaceRows, r.ID)
+	base := len(key)
+	var net map[string]int64 // of the rows that b deletes
+	for i := range b.Len {
+		if b.OpAt(i) == arrowbatch.Delete {
+			if net == nil {
+				net = map[string]int64{}
+			}
+			key = arrowbatch.AppendRow(key[:base], b.Cols, i)
+			net[string(key)]--
+		}
+	}
+	for i := range b.Len {
+		if b.OpAt(i) != arrowbatch.Insert {
+			continue
+		}
+		key = arrowbatch.AppendRow(key[:base], b.Cols, i)
+		if n, ok := net[string(key)]; ok {
+			net[string(key)] = n + 1
+		} else {
+			d.addCount(key, plusOne)
+		}
+	}
+	for k, n := range net {
+		key = append(key[:0], k...)
+		have := int64(0)
+		if n < 0 {
+			var err error
+			if have, err = r.count(key); err != nil {
+				return err
+			}
+		}
+		switch {
+		case n < 0 && have+n == 0:
+			d.Delete(key)
+		case n != 0:
+			d.addCount(key, binary.AppendVarint(nil, n))
+		}
+	}
+	return nil
+}
+
+// count returns how often a Bag has the row stored under key.
+func (r *Relation) count(key []byte) (int64, error) {
+	v, closer, err := r.store.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer closer.Close()
+	n, k := binary.Varint(v)
+	if k <= 0 {
+		return 0, sqlerr.New(sqlerr.DataCorrupted, "a row count of relation %d is unreadable", r.ID)
+	}
+	return n, nil
+}
 
 // feed adds the changes to the feed if anybody follows it, and drops what every
 // reader has passed.

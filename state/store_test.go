@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,6 +232,67 @@ func TestTxn(t *testing.T) {
 	}
 }
 
+// Rows that come and go leave nothing behind, whatever the store has compacted in
+// between, and take nothing with them.
+func TestBagRowsStayAsCounted(t *testing.T) {
+	s := open(t, "d", Options{FS: vfs.NewMem(), MinFreeBytes: -1})
+	defer s.Close()
+	r, err := s.Relation(RelationSpec{ID: 1, Shapes: twoCols, Mode: Bag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	count := map[string]int{}
+	for epoch := uint64(1); epoch <= 400; epoch++ {
+		var changes []string
+		for range rng.IntN(6) {
+			row := fmt.Sprintf("%d %c", rng.IntN(4), 'a'+rng.IntN(3))
+			if count[row] > 0 && rng.IntN(2) == 0 {
+				count[row]--
+				changes = append(changes, "- "+row)
+			} else {
+				count[row]++
+				changes = append(changes, "+ "+row)
+			}
+		}
+		apply(t, s, &Checkpoint{Query: 1, Epoch: epoch}, r, batch(changes...))
+		if rng.IntN(3) == 0 {
+			if err := s.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rng.IntN(8) == 0 {
+			p := prefix32(spaceRows, 1)
+			if err := s.db.Compact(t.Context(), p, After(p), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []string
+		for row, n := range count {
+			for range n {
+				want = append(want, "+"+strings.ReplaceAll(row, " ", ""))
+			}
+		}
+		slices.Sort(want)
+		if got := now(t, s, r); got != strings.Join(want, " ") {
+			t.Fatalf("epoch %d: rows %q, counted %q", epoch, got, want)
+		}
+	}
+	stored, present := 0, 0
+	if err := s.Scan(prefix32(spaceRows, 1), After(prefix32(spaceRows, 1)), func(_, _ []byte) error {
+		stored++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range count {
+		present += min(n, 1)
+	}
+	if stored != present {
+		t.Errorf("%d keys stored for %d rows", stored, present)
+	}
+}
+
 // A row is read long before it is changed, so another transaction may commit
 // between the reading and the change as well as between the change and the commit.
 func TestTransactionRefusesARowThatChangedSinceItWasRead(t *testing.T) {
@@ -363,5 +425,47 @@ func TestFullDiskIsRefusedBeforeWriting(t *testing.T) {
 	// What makes room is taken.
 	if err := errors.Join(s.CommitObjects(nil, []uint32{1}), s.DropQuery(1), s.DropRelation(1)); err != nil {
 		t.Errorf("drops on a full disk: %v", err)
+	}
+}
+
+// An error that was taken back is gone for good after a restart; another row's
+// stays.
+func TestHealedErrorsAreDropped(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, "d", Options{FS: fs, MinFreeBytes: -1})
+	epoch := uint64(0)
+	fail := func(query uint32, id string, n int64) {
+		epoch++
+		d := s.NewDelta()
+		d.Fail(query, "22012", "division by zero", []byte(id), n)
+		if err := s.Commit(&Checkpoint{Query: query, Epoch: epoch}, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range []uint32{1, 2, 7} {
+		for _, id := range []string{"a", "b", "c"} {
+			fail(query, id, 1)
+			fail(query, id, -1)
+		}
+	}
+	fail(2, "b", 1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, "d", Options{FS: fs, MinFreeBytes: -1})
+	defer s.Close()
+	for query, want := range map[uint32]int{1: 0, 2: 1, 7: 0} {
+		kept := 0
+		snap := s.Snapshot()
+		lo := errorPrefix(query)
+		if err := s.Scan(lo, After(lo), func(_, _ []byte) error { kept++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.LiveError(snap, query); kept != want || (err != nil) != (want > 0) {
+			t.Errorf("query %d: %d errors kept, not %d; live: %v", query, kept, want, err)
+		}
+		if err := snap.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
