@@ -23,8 +23,6 @@ func (b *builder) batchNode(n physical.Node) (*exec.Tree, bool, error) {
 	}
 	var op exec.Operator
 	switch n := n.(type) {
-	case *physical.ProjectSet:
-		op = &operator.ProjectSet{Calls: setFuncs(n.Calls)}
 	case *physical.DistinctOn:
 		op = &operator.DistinctSorted{Keys: n.Keys}
 	case *physical.Expand:

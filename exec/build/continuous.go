@@ -148,6 +148,8 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		return b.source(n)
 	case *physical.RelationScan:
 		return b.feed(n)
+	case *physical.Values, *physical.TableFunc:
+		return b.list(n), nil
 	case *physical.Join:
 		return b.joinFragment(n)
 	case *physical.Union:

@@ -18,6 +18,8 @@ func (b *builder) operator(n physical.Node) (exec.Operator, error) {
 		return &operator.Filter{Pred: n.Pred}, nil
 	case *physical.Project:
 		return &operator.Project{Exprs: n.Exprs}, nil
+	case *physical.ProjectSet:
+		return &operator.ProjectSet{Calls: setFuncs(n.Calls)}, nil
 	case *physical.Union:
 		return &operator.Union{}, nil
 	case *physical.Window:
