@@ -25,6 +25,7 @@ var drivers = []struct {
 	open func(t *testing.T, url string) client
 }{
 	{"psql", openPsql},
+	{"pgx", openPgx},
 	{"psycopg", python("run_psycopg.py")},
 	{"pg8000", python("run_pg8000.py")},
 	{"node", openNode},
