@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/state"
 )
@@ -14,6 +15,8 @@ type Ack struct {
 	Offsets map[string]map[string]connector.Offset
 	// Watermarks are by watermark operator and split.
 	Watermarks map[string]map[string]int64
+	// Own are the watermarks that source tasks have made, by watermark operator.
+	Own map[string]OwnWatermark
 	// Prepared is by sink operator.
 	Prepared map[string][][]byte
 	// Rows read from sources in the epoch.
@@ -26,8 +29,15 @@ type Ack struct {
 	done []func()
 }
 
+// OwnWatermark is what a task has come to with its splits of a source.
+type OwnWatermark struct {
+	At   arrowbatch.EventTime
+	Idle bool // it holds nothing back
+}
+
 func newAck(task int, s *state.Store) *Ack {
-	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Prepared: map[string][][]byte{}}
+	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Own: map[string]OwnWatermark{},
+		Prepared: map[string][][]byte{}}
 	if s != nil {
 		a.Delta = s.NewDelta()
 	}

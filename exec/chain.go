@@ -19,9 +19,11 @@ type chain struct {
 	links []*link
 	out   Output
 	// outW and outBar carry what has passed the last operator.
-	outW   func(arrowbatch.EventTime) error
+	outW   func(w arrowbatch.EventTime, idle bool) error
 	outBar func(Barrier) error
 	sentW  arrowbatch.EventTime
+	// idle: the input holds nothing back, which the output is told with the watermark.
+	idle, sentIdle bool
 }
 
 // next is the Output that calls the following operator.
@@ -107,25 +109,32 @@ func (c *chain) batch(input int, b *arrowbatch.Batch) error {
 	return l.op.ProcessBatch(input, b)
 }
 
-// watermark tells the operators in turn, as far as it rises.
+// watermark tells the operators in turn, as far as it rises, and then the output.
 func (c *chain) watermark(w arrowbatch.EventTime) error {
+	w, err := c.raise(w)
+	if err != nil || w <= c.sentW && c.idle == c.sentIdle {
+		return err
+	}
+	c.sentW, c.sentIdle = max(w, c.sentW), c.idle
+	return c.outW(c.sentW, c.idle)
+}
+
+// raise tells the operators and returns what leaves the last one; NoTime when it
+// has not risen for one of them.
+func (c *chain) raise(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 	for _, l := range c.links {
 		if _, gen := l.op.(WatermarkSource); !gen {
 			if w <= l.last {
-				return nil
+				return arrowbatch.NoTime, nil
 			}
 			l.last = w
 		}
 		var err error
 		if w, err = l.op.ProcessWatermark(w); err != nil {
-			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
+			return w, fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
 		}
 	}
-	if w > c.sentW {
-		c.sentW = w
-		return c.outW(w)
-	}
-	return nil
+	return w, nil
 }
 
 // barrier ends the epoch in each operator in turn.

@@ -73,8 +73,8 @@ func (e *edge) hash(b *arrowbatch.Batch) error {
 	return nil
 }
 
-func (e *edge) watermark(w arrowbatch.EventTime) error {
-	return e.all(message{kind: kindWatermark, sender: e.sender, watermark: w})
+func (e *edge) watermark(w arrowbatch.EventTime, idle bool) error {
+	return e.all(message{kind: kindWatermark, sender: e.sender, watermark: w, idle: idle})
 }
 
 func (e *edge) barrier(b Barrier) error {

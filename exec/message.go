@@ -25,6 +25,7 @@ type message struct {
 	sender    int
 	batch     *arrowbatch.Batch
 	watermark arrowbatch.EventTime
+	idle      bool // with a watermark: the sender holds nothing back
 	barrier   Barrier
 }
 

@@ -33,6 +33,7 @@ type splitState struct {
 	ended   bool
 	idle    bool
 	lastRow time.Time
+	got     bool // rows, in this epoch
 }
 
 // sourceTask reads the splits of one source and drives a chain with their rows.
@@ -125,13 +126,10 @@ func (t *sourceTask) step(ctx context.Context) (stop bool, err error) {
 		return t.take(ctx, m)
 	case <-timer:
 		t.markIdle()
-		if t.eager {
-			return false, t.chain.watermark(t.endTime())
-		}
+		return false, t.watermark()
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	return false, nil
 }
 
 // begin starts a pace.
@@ -206,7 +204,8 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		t.rows += int64(m.batch.Len)
 		m.batch.Split = m.split
 		m.batch.Entered = clock.Micros(t.clock)
-		if t.spec.IdleTimeout > 0 {
+		s.got = true
+		if t.spec.IdleTimeout > 0 && t.eager {
 			s.lastRow = t.clock.Now()
 		}
 		t.setIdle(m.split, false)
@@ -224,7 +223,7 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		if m.ended {
 			t.setIdle(m.split, true)
 		}
-		return false, t.chain.watermark(t.endTime())
+		return false, t.watermark()
 	}
 	if !m.atBound || s.bound {
 		return false, nil
@@ -260,7 +259,8 @@ func (t *sourceTask) ended() bool {
 
 // endEpoch sends the watermark and the barrier of the present pace.
 func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
-	if err := t.chain.watermark(t.endTime()); err != nil {
+	t.markIdle()
+	if err := t.watermark(); err != nil {
 		return false, err
 	}
 	t.fillAck()
@@ -287,6 +287,21 @@ func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// watermark passes on what the splits have come to.
+func (t *sourceTask) watermark() error {
+	t.chain.idle = t.allIdle()
+	return t.chain.watermark(t.endTime())
+}
+
+func (t *sourceTask) allIdle() bool {
+	for _, s := range t.splits {
+		if !s.idle {
+			return false
+		}
+	}
+	return len(t.splits) > 0
+}
+
 func (t *sourceTask) fillAck() {
 	t.ack.Rows, t.rows = t.rows, 0
 	t.ack.Ended, t.ack.Cut, t.cut = t.ended(), t.cut, false
@@ -297,10 +312,8 @@ func (t *sourceTask) fillAck() {
 	t.ack.Offsets = map[string]map[string]connector.Offset{t.spec.Name: off}
 	for i, w := range t.wms {
 		by, own := w.Reading()
-		if own != arrowbatch.NoTime {
-			by[""] = own
-		}
 		t.ack.Watermarks[t.wmName[i]] = by
+		t.ack.Own[t.wmName[i]] = OwnWatermark{own, t.allIdle()}
 	}
 }
 
@@ -315,9 +328,10 @@ func (t *sourceTask) setIdle(split int, idle bool) {
 	}
 }
 
-// idleTimer fires when the next split may have fallen idle.
+// idleTimer fires when the next split may have fallen idle. In epochs with a bound
+// it is their end that looks.
 func (t *sourceTask) idleTimer() (<-chan time.Time, func()) {
-	if t.spec.IdleTimeout <= 0 || len(t.wms) == 0 {
+	if t.spec.IdleTimeout <= 0 || len(t.wms) == 0 || !t.eager {
 		return nil, func() {}
 	}
 	var next time.Time
@@ -332,9 +346,19 @@ func (t *sourceTask) idleTimer() (<-chan time.Time, func()) {
 	return t.clock.After(next.Sub(t.clock.Now()))
 }
 
+// markIdle marks the splits that have had no rows for as long as the timeout. A
+// split whose rows of an epoch were read early waits for the others, which is no
+// idleness: its time begins with the epoch's end.
 func (t *sourceTask) markIdle() {
+	if t.spec.IdleTimeout <= 0 {
+		return
+	}
 	now := t.clock.Now()
 	for i, s := range t.splits {
+		if s.got && !t.eager {
+			s.lastRow = now
+		}
+		s.got = false
 		if !s.idle && now.Sub(s.lastRow) >= t.spec.IdleTimeout {
 			t.setIdle(i, true)
 		}

@@ -14,19 +14,15 @@ type port struct {
 	senders int
 	// timed: the input has an event time, so its watermark counts.
 	timed bool
-	w     []arrowbatch.EventTime // by sender
-	at    []bool                 // by sender: its barrier has come
+	w     *Meeting // of the senders
+	at    []bool   // by sender: its barrier has come
 	nAt   int
 	pend  [][]message // by sender: what came behind its barrier
 }
 
 func newPort(senders int, timed bool) *port {
-	p := &port{ch: make(chan message, edgeCapacity), senders: senders, timed: timed,
-		w: make([]arrowbatch.EventTime, senders), at: make([]bool, senders), pend: make([][]message, senders)}
-	for i := range p.w {
-		p.w[i] = arrowbatch.NoTime
-	}
-	return p
+	return &port{ch: make(chan message, edgeCapacity), senders: senders, timed: timed, w: NewMeeting(senders),
+		at: make([]bool, senders), pend: make([][]message, senders)}
 }
 
 func (p *port) aligned() bool { return p.nAt == p.senders }
@@ -136,7 +132,8 @@ func (t *Task) handle(ctx context.Context, m message, in int) (stop bool, err er
 	case kindBatch:
 		return false, t.chain.batch(in, m.batch)
 	case kindWatermark:
-		p.w[m.sender] = m.watermark
+		p.w.Raise(m.sender, m.watermark)
+		p.w.SetIdle(m.sender, m.idle)
 		if t.eager {
 			return false, t.applyWatermark()
 		}
@@ -152,18 +149,19 @@ func (t *Task) handle(ctx context.Context, m message, in int) (stop bool, err er
 	return t.barrier(ctx, m.barrier)
 }
 
-// applyWatermark gives the least watermark of the timed inputs to the chain.
+// applyWatermark gives the least watermark of the timed inputs to the chain. A task
+// that goes on for one other is idle with it; where several meet, nobody is.
 func (t *Task) applyWatermark() error {
-	w, any := arrowbatch.MaxTime, false
+	w, timed, one := arrowbatch.MaxTime, 0, true
 	for _, p := range t.ports {
-		if !p.timed {
-			continue
-		}
-		for _, x := range p.w {
-			w, any = min(w, x), true
+		if p.timed {
+			w, timed = min(w, p.w.Look()), timed+1
+			one = one && p.senders == 1
+			t.chain.idle = p.w.AllIdle()
 		}
 	}
-	if !any || w == arrowbatch.NoTime {
+	t.chain.idle = t.chain.idle && timed == 1 && one
+	if timed == 0 {
 		return nil
 	}
 	return t.chain.watermark(w)

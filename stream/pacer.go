@@ -186,10 +186,10 @@ func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Ti
 
 // hasData tells whether a split has more than was read.
 func (p *pacer) hasData(latest bounds) bool {
-	for name, s := range p.r.c.Sources {
+	for name := range p.r.c.Sources {
 		for split := range p.r.known[name] {
 			off, bounded := latest[name][split]
-			if !bounded && !(p.r.ended && s.Source.Bounded()) {
+			if !bounded && !p.r.over[name] {
 				return true
 			}
 			if bounded && off != p.r.at[name][split] {

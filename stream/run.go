@@ -37,9 +37,14 @@ type run struct {
 	// at are the offsets that the last gathered epoch reached.
 	at    bounds
 	known map[string]map[string]bool // splits that the tasks have
+	// marks put together what the tasks of a source have come to, by watermark
+	// operator; parts are the tasks, in the order of taskOf.
+	marks  map[string]*exec.Meeting
+	taskOf map[string]map[int]int
 	eager bool
-	ended bool // all sources have ended for good
-	cut   bool // the last epoch left rows behind that it could have read
+	over  map[string]bool // bounded sources that have ended for good
+	ended bool            // all have
+	cut   bool            // the last epoch left rows behind that it could have read
 	// committing is the outstanding commit's result, nil for none.
 	committing chan error
 	rowsIn     int64
@@ -69,7 +74,8 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	r := &run{q: q, c: c, plan: fingerprint(p), at: bounds{}, known: map[string]map[string]bool{}}
+	r := &run{q: q, c: c, plan: fingerprint(p), at: bounds{}, known: map[string]map[string]bool{},
+		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}}
 	if last != nil {
 		r.epoch = last.Epoch
 		for name, by := range last.Offsets {
@@ -202,18 +208,15 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Feeds[name] = s.Relation.ID
 		}
 	}
-	sources, ended := 0, 0
-	r.cut = false
+	r.cut, r.over = false, map[string]bool{}
+	for name, s := range r.c.Sources {
+		r.over[name] = s.Source.Bounded()
+	}
 	for _, a := range acks {
 		r.cut = r.cut || a.Cut
-		if a.Offsets != nil {
-			sources++
-			if a.Ended {
-				ended++
-			}
-		}
 		r.rowsIn += a.Rows
 		for name, by := range a.Offsets {
+			r.over[name] = r.over[name] && a.Ended
 			if r.at[name] == nil {
 				r.at[name] = map[string]connector.Offset{}
 			}
@@ -243,12 +246,35 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		for op, p := range a.Prepared {
 			cp.Prepared[op] = append(cp.Prepared[op], p...)
 		}
+		r.meet(a)
 	}
-	r.ended = sources > 0 && ended == sources
-	for _, s := range r.c.Sources {
-		r.ended = r.ended && s.Source.Bounded()
+	for op, m := range r.marks {
+		if w := m.Look(); w != arrowbatch.NoTime {
+			cp.Watermarks[op][""] = w
+		}
+	}
+	r.ended = len(r.over) > 0
+	for _, over := range r.over {
+		r.ended = r.ended && over
 	}
 	return cp
+}
+
+// meet takes in what a source task has come to.
+func (r *run) meet(a *exec.Ack) {
+	for op, own := range a.Own {
+		if r.marks[op] == nil {
+			r.marks[op], r.taskOf[op] = exec.NewMeeting(0), map[int]int{}
+		}
+		i, known := r.taskOf[op][a.Task]
+		if !known {
+			i = r.marks[op].Len()
+			r.taskOf[op][a.Task] = i
+			r.marks[op].Add(arrowbatch.NoTime)
+		}
+		r.marks[op].Raise(i, own.At)
+		r.marks[op].SetIdle(i, own.Idle)
+	}
 }
 
 // commit makes the epoch durable in the background and then tells sinks and

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/expr"
 )
 
@@ -20,16 +21,14 @@ type Watermark struct {
 	MaxOverSplits bool
 
 	ids   []string
-	split []int64
-	idle  []bool
+	split *exec.Meeting
 	own   arrowbatch.EventTime
-	begun bool
 }
 
 // Splits names the splits; see exec.WatermarkSource.
 func (w *Watermark) Splits(ids []string, restored map[string]int64) {
-	if !w.begun {
-		w.begun, w.own = true, arrowbatch.NoTime
+	if w.split == nil {
+		w.split, w.own = exec.NewMeeting(0), arrowbatch.NoTime
 		if x, ok := restored[""]; ok {
 			w.own = x
 		}
@@ -39,20 +38,20 @@ func (w *Watermark) Splits(ids []string, restored map[string]int64) {
 		if r, ok := restored[ids[i]]; ok {
 			x = r
 		}
-		w.split, w.idle = append(w.split, x), append(w.idle, false)
+		w.split.Add(x)
 	}
 	w.ids = ids
 }
 
 // Idle notes whether a split holds the watermark back.
-func (w *Watermark) Idle(split int, idle bool) { w.idle[split] = idle }
+func (w *Watermark) Idle(split int, idle bool) { w.split.SetIdle(split, idle) }
 
 // Reading returns the watermarks as a checkpoint keeps them.
 func (w *Watermark) Reading() (map[string]int64, arrowbatch.EventTime) {
 	by := make(map[string]int64, len(w.ids)+1)
 	for i, id := range w.ids {
-		if w.split[i] != arrowbatch.NoTime {
-			by[id] = w.split[i]
+		if x := w.split.At(i); x != arrowbatch.NoTime {
+			by[id] = x
 		}
 	}
 	return by, w.own
@@ -68,9 +67,7 @@ func (w *Watermark) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	if len(w.ids) == 0 { // rows of no source: one unnamed split
 		w.Splits([]string{"all"}, nil)
 	}
-	if s := &w.split[b.Split]; m > *s {
-		*s = m
-	}
+	w.split.Raise(b.Split, m)
 	return w.out.Emit(b)
 }
 
@@ -125,30 +122,15 @@ func (w *Watermark) ProcessWatermark(in arrowbatch.EventTime) (arrowbatch.EventT
 		w.own = in
 		return in, nil
 	}
-	if !w.begun {
+	if w.split == nil {
 		return arrowbatch.NoTime, nil
 	}
-	m, any := arrowbatch.MaxTime, false
-	if w.MaxOverSplits {
-		m = arrowbatch.NoTime
+	if !w.MaxOverSplits {
+		w.own = max(w.own, w.split.Look())
+		return w.own, nil
 	}
-	for i, x := range w.split {
-		switch {
-		case w.MaxOverSplits:
-			m, any = max(m, x), true
-		case !w.idle[i]:
-			m, any = min(m, x), true
-		}
-	}
-	if !any { // all are idle: it stays, but what they have read counts
-		for _, x := range w.split {
-			if x != arrowbatch.NoTime {
-				m, any = min(m, x), true
-			}
-		}
-	}
-	if any && m > w.own {
-		w.own = m
+	for i := range w.split.Len() {
+		w.own = max(w.own, w.split.At(i))
 	}
 	return w.own, nil
 }

@@ -22,11 +22,12 @@ func TestWatermarkOfIdleSplits(t *testing.T) {
 	if m := now(); m != arrowbatch.NoTime {
 		t.Fatalf("%d before the first row", m)
 	}
-	w.split[0], w.split[1] = 10, 20
+	w.split.Raise(0, 10)
+	w.split.Raise(1, 20)
 	if m := now(); m != arrowbatch.NoTime {
 		t.Fatalf("%d though a split has had no row", m)
 	}
-	for i := range w.split {
+	for i := range w.split.Len() {
 		w.Idle(i, true)
 	}
 	if m := now(); m != 10 {
