@@ -9,9 +9,10 @@ import (
 // task before they are sent to the tasks that own the groups, so that a frequent
 // key crosses the exchange once an epoch instead of once a row.
 //
-// Its output has the key columns, then start and end of the group's bucket, the
-// number of rows (inserts less deletes) and the aggregates' states in one column
-// of bytes. The second phase is a HashAgg with States set.
+// Its output has the key columns, then start and end of the group's bucket (a
+// window, or a pane where rows are in several), the number of rows (inserts less
+// deletes) and the aggregates' states in one column of bytes. The second phase is a
+// HashAgg with States set.
 type LocalAgg struct {
 	// Agg is the aggregation of the second phase; it is read, not run.
 	Agg *HashAgg
@@ -48,6 +49,11 @@ func (l *LocalAgg) Open(rt *exec.Runtime, out exec.Output) error {
 		return err
 	}
 	l.h.touch = 0 // nothing is emitted or saved by group
+	if w := l.h.Window; w != nil && !w.single() {
+		// All rows of a pane are in the same windows: the second phase can tell for
+		// them which of the windows they are late for.
+		l.h.panes, l.h.pane = true, w.Pane()
+	}
 	return nil
 }
 
@@ -153,21 +159,23 @@ func (o *HashAgg) TwoPhase() bool {
 func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 	nk := len(o.KeyCols)
 	start, end, rows := b.Cols[nk], b.Cols[nk+1], b.Cols[nk+2]
-	late := 0
+	late, partial := 0, 0
 	for i := range b.Len {
-		if o.lateBucket(start.I64[i], end.I64[i]) {
-			late += int(rows.I64[i])
-			continue
+		s, e, n := start.I64[i], end.I64[i], int(rows.I64[i])
+		switch {
+		case o.Window != nil && !o.Window.single():
+			l, p := o.addPane(s, e, i, n)
+			late, partial = late+l, partial+p
+		case o.lateBucket(e):
+			late += n
+		default:
+			o.add(o.bucketAt(s, e), i)
 		}
-		bk := o.bucketAt(start.I64[i], end.I64[i])
-		if o.panes {
-			o.touchPane(bk)
-		}
-		o.add(bk, i)
 	}
 	if late > 0 { // their rows are not here any more
 		o.rt.Stats.Late(late)
 	}
+	o.count(partial, 0)
 	for _, bk := range o.touched {
 		if err := o.mergeStates(bk, b); err != nil {
 			return err
@@ -177,13 +185,36 @@ func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 	return nil
 }
 
-// lateBucket tells whether all windows of a bucket are closed.
-func (o *HashAgg) lateBucket(start, end int64) bool {
-	switch {
-	case o.Keep || o.Window == nil && (o.CloseCol < 0 || end >= endNegInf):
+// addPane puts state i, of n rows in the pane from start to end, into the windows
+// that are open. It returns how many rows came too late for all windows, and for
+// some of them.
+func (o *HashAgg) addPane(start, end int64, i, n int) (late, partial int) {
+	if !o.Keep {
+		if o.Window.lastEnd(start) <= o.w {
+			return n, 0
+		}
+		if o.Window.firstEnd(start) <= o.w {
+			partial = n
+		}
+	}
+	if o.panes {
+		bk := o.bucketAt(start, end)
+		o.touchPane(bk)
+		o.add(bk, i)
+		return 0, partial
+	}
+	o.Window.each(start, func(start, end int64) {
+		if o.Keep || end > o.w {
+			o.add(o.windowBucket(start, end), i)
+		}
+	})
+	return 0, partial
+}
+
+// lateBucket tells whether the window that ends at end is closed.
+func (o *HashAgg) lateBucket(end int64) bool {
+	if o.Keep || o.Window == nil && (o.CloseCol < 0 || end >= endNegInf) {
 		return false
-	case o.panes:
-		return o.Window.lastEnd(start) <= o.w
 	}
 	return end <= o.w
 }
