@@ -15,6 +15,7 @@ const (
 	toSave                   // in saveList
 	emitted                  // its row is in the output
 	failed                   // its result is an error
+	rowless                  // noted as having no rows
 )
 
 // bucket is the groups of one window (or pane, or all groups of a table that is
@@ -25,6 +26,7 @@ type bucket struct {
 	accs       []aggregate.Acc
 	sets       []*distinctSet // by aggregate, nil where not DISTINCT
 	rows       []int64        // rows in the group; only where deletes come in
+	dead       int            // groups without rows
 	flags      []byte
 	emitList   []int32
 	saveList   []int32
@@ -71,7 +73,7 @@ func (bk *bucket) reset() {
 	}
 	bk.rows, bk.flags = bk.rows[:0], bk.flags[:0]
 	bk.emitList, bk.saveList, bk.sel = bk.emitList[:0], bk.saveList[:0], bk.sel[:0]
-	bk.stored = false
+	bk.stored, bk.dead = false, 0
 	clear(bk.errs)
 	bk.dropOld()
 }

@@ -14,6 +14,8 @@ type distinctSet struct {
 	counts []int64
 	save   []int32
 	saving []bool
+	gone   []bool // noted as having no rows
+	dead   int    // how many are
 	group  *arrowbatch.Vec
 	cols   []*arrowbatch.Vec
 
@@ -28,6 +30,7 @@ func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
 func (d *distinctSet) reset() {
 	d.values.Reset()
 	d.counts, d.save, d.saving = d.counts[:0], d.save[:0], d.saving[:0]
+	d.gone, d.dead = d.gone[:0], 0
 }
 
 // changes returns the groups, rows and ops (by row of the batch) that the set's

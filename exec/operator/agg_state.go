@@ -42,6 +42,7 @@ func (o *HashAgg) save(d *state.Delta) error {
 		key = appendBucketEnd(key[:base], end)
 		for _, id := range bk.saveList {
 			bk.flags[id] &^= toSave
+			bk.note(id)
 			key = appendGroupKey(key[:base+8], bk.groups, id)
 			if !bk.live(id) {
 				if bk.stored {
@@ -83,6 +84,7 @@ func (o *HashAgg) saveSets(d *state.Delta, bk *bucket) {
 		prefix := appendBucketEnd(o.prefix(uint8(i+1)), bk.end)
 		for _, id := range set.save {
 			set.saving[id] = false
+			set.note(id)
 			group, vals := set.key(scratch, id)
 			key = appendGroupKey(append(key[:0], prefix...), bk.groups, group)
 			key = append(key, vals...)

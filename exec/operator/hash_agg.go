@@ -436,9 +436,20 @@ func (o *HashAgg) ProcessBarrier(bar exec.Barrier) error {
 			return err
 		}
 	}
+	return o.measure()
+}
+
+// measure tells the size of the state, once what has no rows is forgotten.
+func (o *HashAgg) measure() error {
 	n, size := 0, 0
 	for _, bk := range o.buckets {
-		n += bk.groups.Len()
+		if bk.sparse() {
+			if err := o.compact(bk); err != nil {
+				return err
+			}
+			bk = o.buckets[bk.end]
+		}
+		n += bk.groups.Len() - bk.dead
 		size += bk.groups.Bytes()
 	}
 	o.rt.Stats.State(n, size)
