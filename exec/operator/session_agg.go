@@ -186,8 +186,9 @@ func (o *SessionAgg) pick(b *arrowbatch.Batch, gap *arrowbatch.Vec) {
 	for i := range b.Len {
 		g := gapMicros(gap, i)
 		switch {
-		case t.IsNull(i) || !usable(t.I64[i]) || g <= 0:
+		case t.IsNull(i) || !usable(t.I64[i]):
 			null++
+		case g <= 0: // it has a time, and asks for no session
 		case !o.Keep && t.I64[i]+g <= o.w:
 			o.late = append(o.late, int32(i))
 		default:
