@@ -41,10 +41,10 @@ type run struct {
 	// operator; parts are the tasks, in the order of taskOf.
 	marks  map[string]*exec.Meeting
 	taskOf map[string]map[int]int
-	eager bool
-	over  map[string]bool // bounded sources that have ended for good
-	ended bool            // all have
-	cut   bool            // the last epoch left rows behind that it could have read
+	eager  bool
+	over   map[string]bool // bounded sources that have ended for good
+	ended  bool            // all have
+	cut    bool            // the last epoch left rows behind that it could have read
 	// committing is the outstanding commit's result, nil for none.
 	committing chan error
 	rowsIn     int64
