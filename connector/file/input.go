@@ -27,6 +27,11 @@ type input struct {
 	tail   bool
 	begun  bool
 	max    int // bytes of a record
+	// skip: the rest of a record that is too long is left out; the place to go on
+	// from is its start until then.
+	skip  bool
+	start int64
+	check string
 }
 
 // state is where decode stopped.
@@ -90,7 +95,7 @@ func (in *input) seek(p *progress, dec *format.Decoder) error {
 		return osError("read file", in.path, err)
 	}
 	in.lo, in.hi, in.eof, in.at = keep, keep, false, p.At
-	if got := in.check(); p.Check != "" && got != p.Check {
+	if got := in.hash(); p.Check != "" && got != p.Check {
 		return changed(in.path, "was replaced after a part of it had been read")
 	}
 	if _, err := in.f.Seek(p.At, io.SeekStart); err != nil {
@@ -136,6 +141,7 @@ func (in *input) take(n int) {
 func (in *input) back(n int) {
 	in.lo -= n
 	in.at -= int64(n)
+	in.skip = false
 	in.head = in.head[:min(int64(len(in.head)), in.at)]
 }
 
@@ -171,11 +177,15 @@ func (in *input) decode(dec *format.Decoder, limit int64, rows int) (n int, at s
 			return n, atBound, err
 		}
 	}
+	if limit >= 0 && in.at >= limit {
+		return n, atBound, nil
+	}
+	if in.skip {
+		at, err = in.skipOn(limit)
+		return n, at, err
+	}
 	end := in.hi
 	if limit >= 0 {
-		if in.at >= limit {
-			return n, atBound, nil
-		}
 		end = int(min(int64(end), int64(in.lo)+limit-in.at))
 	}
 	whole := in.eof && !in.tail
@@ -205,16 +215,53 @@ func (in *input) decode(dec *format.Decoder, limit int64, rows int) (n int, at s
 	return n, inFile, in.more()
 }
 
-// overlong skips a record that is too long, to the end of the line if that is in
-// the buffer.
+// overlong skips a record that is too long, to the end of the line; what is not in
+// the buffer yet is left to skipOn.
 func (in *input) overlong(n int) (int, state, error) {
+	rest := in.buf[in.lo:in.hi]
+	// The end of the line before may be left over.
+	blank := len(rest) - len(bytes.TrimLeft(rest, " \t\r\n"))
+	before := bytes.LastIndexByte(rest[:blank], '\n') + 1
 	end := in.hi
-	if j := bytes.IndexByte(in.buf[in.lo:in.hi], '\n'); j >= 0 {
-		end = in.lo + j + 1
+	if j := bytes.IndexByte(rest[before:], '\n'); j >= 0 {
+		end = in.lo + before + j + 1
+	} else {
+		in.start, in.check, in.skip = in.at, in.hash(), true
 	}
 	m := end - in.lo
 	in.take(m)
-	return n + m, inFile, &format.RecordError{Start: n, End: n + m, Err: tooLong(in.max)}
+	return n + m, inFile, &format.RecordError{Before: n, Start: n + before, End: n + m, Err: tooLong(in.max)}
+}
+
+// skipOn goes on to the end of the line. What it passes is not decoded.
+func (in *input) skipOn(limit int64) (state, error) {
+	if j := bytes.IndexByte(in.buf[in.lo:in.hi], '\n'); j >= 0 {
+		in.take(j + 1)
+		in.skip = false
+		return inFile, nil
+	}
+	in.take(in.hi - in.lo)
+	switch {
+	case in.eof && !in.tail:
+		in.skip = false
+		return inFile, nil
+	case in.eof && limit < 0:
+		in.eof = false
+		return atBound, nil
+	}
+	if err := in.more(); err != nil || in.eof && in.tail {
+		return atBound, err
+	}
+	return inFile, nil
+}
+
+// place returns where to go on from after a restart, and the hash of what has been
+// read before it.
+func (in *input) place() (int64, string) {
+	if in.skip {
+		return in.start, in.check
+	}
+	return in.at, in.hash()
 }
 
 // last returns a copy of bytes from to to of the last n bytes decoded.
@@ -225,8 +272,8 @@ func (in *input) last(n, from, to int) []byte {
 	return bytes.Clone(in.buf[in.lo-n+from : in.lo-n+to])
 }
 
-// check returns the hash of what has been read.
-func (in *input) check() string {
+// hash returns the hash of what has been read.
+func (in *input) hash() string {
 	return check(in.head, in.buf[max(in.lo-checkBytes, 0):in.lo])
 }
 

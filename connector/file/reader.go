@@ -135,7 +135,7 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 
 func (r *reader) offset() connector.Offset {
 	if r.in != nil {
-		r.pos.Check = r.in.check()
+		r.pos.At, r.pos.Check = r.in.place()
 	}
 	return r.text.print(&r.pos)
 }
@@ -225,7 +225,9 @@ func (r *reader) fill(ctx context.Context) (done bool, err error) {
 			continue
 		}
 		n, state, err := r.in.decode(r.dec, r.limit(), r.src.opts.batchRows)
-		size += n
+		if !r.in.skip { // the place has not moved on yet
+			size += n
+		}
 		r.pos.At = r.in.at
 		if bad := (*format.RecordError)(nil); errors.As(err, &bad) {
 			err = r.bad(bad, n)
