@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/streamsql/streamsql/connector"
@@ -44,51 +45,72 @@ func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
 		if err != nil || ok {
 			return pace, err
 		}
-		wait := poll
-		if opt.trigger.Kind == RealTime && p.r.eager {
-			wait = opt.checkpoint
-		} else if due := p.lastTick.Add(opt.trigger.Interval).Sub(p.r.q.m.cfg.Clock.Now()); opt.trigger.Interval > 0 &&
-			due > 0 {
-			wait = due
+		// Data makes an epoch due only once its time has come.
+		wait, watch := poll, true
+		if due := p.due(opt).Sub(p.r.q.m.cfg.Clock.Now()); due > 0 {
+			wait, watch = due, false
 		}
-		if err := p.sleep(ctx, wait); err != nil {
+		if err := p.sleep(ctx, wait, watch); err != nil {
 			return pace, err
 		}
 		poll = min(2*poll, maxPoll)
 	}
 }
 
-// sleep waits for time to pass, a wake-up, or a change of a relation that is read.
-func (p *pacer) sleep(ctx context.Context, d time.Duration) error {
+// due is before when no epoch begins unless something asks for one.
+func (p *pacer) due(opt options) time.Time {
+	if opt.trigger.Kind == RealTime && p.r.eager {
+		return p.lastTick.Add(opt.checkpoint)
+	}
+	return p.lastTick.Add(opt.trigger.Interval)
+}
+
+// sleep waits for time to pass, a wake-up or, with watch, a change of a relation
+// that is read.
+func (p *pacer) sleep(ctx context.Context, d time.Duration, watch bool) error {
 	after, giveUp := p.r.q.m.cfg.Clock.After(d)
 	defer giveUp()
-	var changed <-chan struct{}
-	for name, s := range p.r.c.Sources {
-		if f, ok := s.Source.(interface{ Changed() <-chan struct{} }); ok && !p.r.eager {
-			ch := f.Changed()
-			latest, err := s.Source.Latest(ctx, nil)
-			if err != nil {
-				return err
-			}
-			for split, off := range latest {
-				if p.r.at[name][split] != off {
-					return nil
-				}
-			}
-			changed = ch
-			break
+	waits := []reflect.SelectCase{recv(ctx.Done()), recv(p.r.graph.Done()), recv(after), recv(p.r.q.wake)}
+	if watch && !p.r.eager {
+		changes, now, err := p.changes(ctx)
+		if err != nil || now {
+			return err
 		}
+		waits = append(waits, changes...)
 	}
-	select {
-	case <-after:
-	case <-changed:
-	case <-p.r.q.wake:
-	case <-p.r.graph.Done():
-		return p.r.graph.Pace(ctx, exec.Pace{})
-	case <-ctx.Done():
+	switch i, _, _ := reflect.Select(waits); i {
+	case 0:
 		return context.Cause(ctx)
+	case 1:
+		return p.r.graph.Pace(ctx, exec.Pace{})
 	}
 	return nil
+}
+
+func recv[T any](ch <-chan T) reflect.SelectCase {
+	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ch)}
+}
+
+// changes returns what ends when a relation that is read changes; now: one has
+// changed already.
+func (p *pacer) changes(ctx context.Context) (waits []reflect.SelectCase, now bool, err error) {
+	for name, s := range p.r.c.Sources {
+		f, ok := s.Source.(interface{ Changed() <-chan struct{} })
+		if !ok {
+			continue
+		}
+		waits = append(waits, recv(f.Changed()))
+		latest, err := s.Source.Latest(ctx, nil)
+		if err != nil {
+			return nil, false, err
+		}
+		for split, off := range latest {
+			if p.r.at[name][split] != off {
+				return nil, true, nil
+			}
+		}
+	}
+	return waits, false, nil
 }
 
 // try returns a pace if an epoch is due.
