@@ -96,13 +96,13 @@ func (v *Vec) AppendString(x string) {
 // EndBytes adds a row of what was appended to Data since the last row.
 func (v *Vec) EndBytes() {
 	v.grown()
-	v.Off = append(v.Off, int32(len(v.Data)))
+	v.Off = append(v.Off, offset(len(v.Data)))
 }
 
 // EndList adds a row of what was appended to Kids[0] since the last row.
 func (v *Vec) EndList() {
 	v.grown()
-	v.Off = append(v.Off, int32(v.Kids[0].N))
+	v.Off = append(v.Off, offset(v.Kids[0].N))
 }
 
 // EndStruct adds a row; each child must have been appended one.

@@ -18,6 +18,8 @@
 //	A4  Off has N+1 entries and Off[0] is 0.
 //	A5  A vector with more than one reference is not written to.
 //	A6  An update is a Delete followed by an Insert; there is no update op.
+//	A7  A column of bytes or lists has at most 2^31-1 bytes or elements: what would
+//	    make it longer aborts the query with 54000.
 //
 // Arrow's own types appear in record.go, fromrecord.go and ipc.go alone: the layouts here
 // are the same bytes (bitmaps are little-endian words), so a Record is a view

@@ -93,12 +93,12 @@ func gather[T any](dst, src []T, idx []int32) []T {
 func (v *Vec) takeBytes(out *Vec, idx []int32) {
 	off := resize(out.Off[:0], len(idx)+1)
 	off[0] = 0
-	total := int32(0)
+	total := 0
 	for j, i := range idx {
-		total += v.Off[i+1] - v.Off[i]
-		off[j+1] = total
+		total += int(v.Off[i+1] - v.Off[i])
+		off[j+1] = int32(total)
 	}
-	data := resize(out.Data[:0], int(total))
+	data := resize(out.Data[:0], int(offset(total)))
 	for j, i := range idx {
 		copy(data[off[j]:off[j+1]], v.Data[v.Off[i]:v.Off[i+1]])
 	}
@@ -113,7 +113,7 @@ func (v *Vec) takeList(out *Vec, idx []int32) {
 		for k := v.Off[i]; k < v.Off[i+1]; k++ {
 			kid = append(kid, k)
 		}
-		off[j+1] = int32(len(kid))
+		off[j+1] = offset(len(kid))
 	}
 	out.Off = off
 	out.Kids = append(out.Kids[:0], v.Kids[0].Take(kid))
@@ -156,11 +156,11 @@ func (v *Vec) AppendVec(src *Vec) {
 	case UUID:
 		v.U128 = append(v.U128, src.U128...)
 	case Bytes:
-		base := int32(len(v.Data))
+		base := offset(len(v.Data)+len(src.Data)) - int32(len(src.Data))
 		v.Data = append(v.Data, src.Data...)
 		v.appendOffsets(base, src)
 	case List:
-		base := int32(v.Kids[0].N)
+		base := offset(v.Kids[0].N+src.Kids[0].N) - int32(src.Kids[0].N)
 		v.Kids[0].AppendVec(src.Kids[0])
 		v.appendOffsets(base, src)
 	case Struct:

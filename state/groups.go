@@ -256,7 +256,7 @@ func (g *Groups) pushKey(key []byte, h uint64) {
 	g.hashes = append(g.hashes, uint32(h>>32))
 	g.lows = append(g.lows, uint32(h))
 	g.arena = append(g.arena, key...)
-	g.offs = append(g.offs, uint32(len(g.arena)))
+	g.offs = append(g.offs, arrowbatch.Place(len(g.arena)))
 }
 
 // AppendKey appends the key code of group id.

@@ -168,7 +168,7 @@ func (a *anyValue) Update(ids, rows []int32, args []*arrowbatch.Vec, _ []arrowba
 		}
 		off := len(a.arena)
 		a.arena = args[0].AppendValue(a.arena, row(rows, k))
-		a.at[g] = span{off: uint32(off), val: uint32(len(a.arena) - off)}
+		a.at[g] = span{off: arrowbatch.Place(off), val: uint32(len(a.arena) - off)}
 	}
 }
 

@@ -131,7 +131,7 @@ func (e *extremeAny) put(g int32, v *arrowbatch.Vec, i int) {
 	off := len(e.arena)
 	e.arena = append(e.arena, e.key...)
 	e.arena = v.AppendValue(e.arena, i)
-	e.at[g] = span{uint32(off), uint32(len(e.key)), uint32(len(e.arena) - off - len(e.key))}
+	e.at[g] = span{arrowbatch.Place(off), uint32(len(e.key)), uint32(len(e.arena) - off - len(e.key))}
 	e.live += len(e.arena) - off
 	if len(e.arena) > 1<<16 && len(e.arena) > 2*e.live {
 		e.compact()

@@ -28,10 +28,18 @@ func Go(name string, fn func() error, report func(error)) {
 	}()
 }
 
-// Call runs fn in this goroutine and turns its panic into an error.
+// Abort ends the Call that is running with err. It is for limits that code without
+// an error result meets, deep in a loop over rows.
+func Abort(err *sqlerr.Error) { panic(err) }
+
+// Call runs fn in this goroutine and turns its panic into an error: Abort's into
+// the error given to it.
 func Call(name string, fn func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if e, ok := p.(*sqlerr.Error); ok {
+			err = e
+		} else if p != nil {
 			err = sqlerr.Internal("internal error in %s: %v", name, p).
 				WithDetail("%s", debug.Stack())
 		}
