@@ -399,34 +399,6 @@ func windowTimes(w *plan.WindowSpec, in *physical.Props, width int) []physical.T
 	return out
 }
 
-func (lw *lowerer) union(n *logical.Union) (physical.Node, error) {
-	in, err := lw.nodes(n.Children())
-	if err != nil {
-		return nil, err
-	}
-	u := &physical.Union{Base: base(n.Schema(), in...)}
-	u.Prop.AppendOnly, u.Prop.Bounded = true, true
-	for _, c := range in {
-		u.Prop.AppendOnly = u.Prop.AppendOnly && c.Props().AppendOnly
-		u.Prop.Bounded = u.Prop.Bounded && c.Props().Bounded
-	}
-	for col := range n.Schema().Len() {
-		t, all := physical.TimeColumn{Col: col}, true
-		for _, c := range in {
-			x, ok := c.Props().Time(col)
-			all = all && ok
-			t.Lag = max(t.Lag, x.Lag)
-		}
-		if all {
-			u.Prop.Times = append(u.Prop.Times, t)
-		}
-	}
-	if len(u.Prop.Times) > 0 {
-		u.Prop.EventTime = u.Prop.Times[0].Col
-	}
-	return u, nil
-}
-
 func (lw *lowerer) projectSet(n *logical.ProjectSet) (physical.Node, error) {
 	in, err := lw.node(n.Input())
 	if err != nil {
