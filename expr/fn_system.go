@@ -11,7 +11,7 @@ import (
 )
 
 // ServerVersion is the version of PostgreSQL whose behaviour clients may expect.
-const ServerVersion = "15.0"
+const ServerVersion = "15.10"
 
 // addSystem adds the functions about the session and the catalog.
 func addSystem(t *table) {

@@ -187,6 +187,10 @@ func (s *Session) checkSource(o *catalog.Object) error {
 	if f.Source == nil {
 		return sqlerr.Unsupported("connector %q cannot be read from", o.Options["connector"])
 	}
+	if len(o.Columns) == 0 {
+		return sqlerr.New(sqlerr.InvalidTableDefinition, "%s %q has no columns", o.Kind, o.Name.Name).
+			WithHint("Connector %q does not know them: list them after the name.", o.Options["connector"])
+	}
 	if f.CheckSource == nil {
 		return nil
 	}

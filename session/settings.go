@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -17,9 +18,7 @@ var settingsFile embed.FS
 // Version is the release that server_version and version() name.
 const Version = "0.1"
 
-// pgVersion is the release of PostgreSQL whose behaviour clients may expect.
-const pgVersion = "15.10"
-
+// pgVersionNum is expr.ServerVersion as a number.
 const pgVersionNum = "150010"
 
 // setting is a run-time parameter as it is defined.
@@ -124,7 +123,7 @@ func (r *registry) adapt() {
 	for _, n := range reported {
 		r.def(n).report = true
 	}
-	for n, boot := range map[string]string{"server_version": pgVersion + " (streamsql " + Version + ")",
+	for n, boot := range map[string]string{"server_version": expr.ServerVersion + " (streamsql " + Version + ")",
 		"server_version_num": pgVersionNum, "server_encoding": "UTF8", "client_encoding": "UTF8", "TimeZone": "UTC",
 		"lc_collate": "C.UTF-8", "lc_ctype": "C.UTF-8", "lc_messages": "C.UTF-8", "jit": "off",
 		"default_text_search_config": "pg_catalog.simple"} {

@@ -180,10 +180,8 @@ func (p *parser) dottedParameter() Name {
 
 // objectLists are the words of SHOW that list objects.
 var objectLists = map[string]bool{
-	"sources": true, "tables": true, "views": true, "sinks": true, "flows": true, "queries": true,
-	"subscriptions": true, "schemas": true, "databases": true, "functions": true, "types": true, "pools": true,
-	"checkpoints": true, "splits": true, "watermarks": true, "operators": true, "cursors": true,
-	"connectors": true, "progress": true,
+	"sources": true, "tables": true, "views": true, "sinks": true, "flows": true, "queries": true, "objects": true,
+	"pools": true, "schemas": true, "databases": true, "functions": true,
 }
 
 func (p *parser) show(start int) Statement {

@@ -57,7 +57,11 @@ func serve(ctx context.Context, c serveConfig, log io.Writer) error {
 	if err != nil {
 		return errors.Join(err, e.close())
 	}
-	fmt.Fprintf(log, "streamsql listens on %s (http %s), data in %s\n", s.addr, s.httpAddr, c.data)
+	http := ""
+	if s.httpAddr != "" {
+		http = " (http " + s.httpAddr + ")"
+	}
+	fmt.Fprintf(log, "streamsql listens on %s%s, data in %s\n", s.addr, http, c.data)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(log, "streamsql is stopping")
