@@ -265,17 +265,24 @@ type sourceLeaf struct {
 	used    []bool
 }
 
-func (l *sourceLeaf) Run(rt *exec.Runtime, out exec.Output) (err error) {
-	src, err := l.factory.Source(rt.Ctx, l.spec)
+func (l *sourceLeaf) Run(rt *exec.Runtime, out exec.Output) error {
+	p := newPatience(rt.Ctx, rt.Clock)
+	defer p.cancel(nil)
+	l.spec.Report = p.report
+	return p.cause(l.read(p.ctx, out))
+}
+
+func (l *sourceLeaf) read(ctx context.Context, out exec.Output) (err error) {
+	src, err := l.factory.Source(ctx, l.spec)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	splits, err := src.Splits(rt.Ctx)
+	splits, err := src.Splits(ctx)
 	if err != nil {
 		return err
 	}
-	latest, err := src.Latest(rt.Ctx, splits)
+	latest, err := src.Latest(ctx, splits)
 	if err != nil {
 		return err
 	}
@@ -284,24 +291,24 @@ func (l *sourceLeaf) Run(rt *exec.Runtime, out exec.Output) (err error) {
 		if !ok && !src.Bounded() {
 			return endless(l.spec.Name)
 		}
-		if err := l.split(rt, src, s, until, out); err != nil {
+		if err := l.split(ctx, src, s, until, out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *sourceLeaf) split(rt *exec.Runtime, src connector.Source, s connector.Split, until connector.Offset,
+func (l *sourceLeaf) split(ctx context.Context, src connector.Source, s connector.Split, until connector.Offset,
 	out exec.Output,
 ) error {
-	r, err := src.Open(rt.Ctx, s, "")
+	r, err := src.Open(ctx, s, "")
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	for {
-		b, _, err := r.Read(rt.Ctx, until)
-		if err := rt.Ctx.Err(); err != nil {
+		b, _, err := r.Read(ctx, until)
+		if err := ctx.Err(); err != nil {
 			b.Release()
 			return err
 		}
