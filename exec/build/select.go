@@ -266,10 +266,10 @@ type sourceLeaf struct {
 }
 
 func (l *sourceLeaf) Run(rt *exec.Runtime, out exec.Output) error {
-	p := newPatience(rt.Ctx, rt.Clock)
-	defer p.cancel(nil)
-	l.spec.Report = p.report
-	return p.cause(l.read(p.ctx, out))
+	p := connector.NewPatience(rt.Ctx, rt.Clock)
+	defer p.Cancel(nil)
+	l.spec.Report = p.Report
+	return p.Cause(l.read(p.Ctx, out))
 }
 
 func (l *sourceLeaf) read(ctx context.Context, out exec.Output) (err error) {

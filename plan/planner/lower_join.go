@@ -78,7 +78,7 @@ func (lw *lowerer) checkJoin(n *logical.Join, l, r physical.Node, ls, rs bool) (
 		return refuse("Join a stream with a table or materialized view.",
 			"a join of two streams is not supported yet in a continuous query")
 	case !ls && !rs:
-		return refuse("Read one side as a stream (STREAM r, of an append-only relation), or use a view.",
+		return refuse("Read one side as a stream (STREAM r, of an append-only relation), or join in a CREATE VIEW over both.",
 			"a join of two tables is not supported yet in a continuous query")
 	case n.Regular:
 		return refuse("Leave out the hint: the stream is joined with the table as it is when the row arrives.",
