@@ -33,7 +33,8 @@ func refuseNode(n logical.Node) error {
 		return refuse(n.Pos, "Limit when the result is read: SELECT … FROM the view LIMIT …",
 			"LIMIT and OFFSET are not supported yet in a continuous query")
 	case *logical.Recursive:
-		return refuse(n.Pos, "", "WITH RECURSIVE is not supported in a continuous query")
+		return refuse(n.Pos, "Run it when the result is read: WITH RECURSIVE … over a view.",
+			"WITH RECURSIVE is not supported in a continuous query")
 	}
 	return sqlerr.Internal("no continuous form of %T", n)
 }

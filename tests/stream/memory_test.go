@@ -40,6 +40,7 @@ type splitLog struct {
 // collected is what a sink has got.
 type collected struct {
 	columns []connector.Column
+	key     []int
 	// written are all rows in the order of their writing, prepared what each epoch
 	// after the last committed one has in store, epochs what is committed.
 	written  []sinkRow
@@ -136,7 +137,7 @@ func (w *world) factory() connector.Factory {
 		Sink: func(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.sink(s.Options["name"]).columns = s.Columns
+			w.sink(s.Options["name"]).columns, w.sink(s.Options["name"]).key = s.Columns, s.Key
 			ts := make([]types.Type, len(s.Columns))
 			for i, c := range s.Columns {
 				ts[i] = c.Type
