@@ -78,6 +78,18 @@ func (bk *bucket) reset() {
 	bk.dropOld()
 }
 
+// bytes is about the memory of the bucket.
+func (bk *bucket) bytes() int {
+	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + (cap(bk.emitList)+cap(bk.saveList)+cap(bk.sel))*4
+	for i, a := range bk.accs {
+		size += aggregate.Bytes(a)
+		if bk.sets[i] != nil {
+			size += bk.sets[i].bytes()
+		}
+	}
+	return size + cap(bk.oldAt)*4
+}
+
 func (bk *bucket) dropOld() {
 	bk.old.Release()
 	bk.old = nil

@@ -27,6 +27,11 @@ func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
 		group: arrowbatch.NewFlat(arrowbatch.Int32, 0)}
 }
 
+// bytes is about the memory of the set.
+func (d *distinctSet) bytes() int {
+	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone)
+}
+
 func (d *distinctSet) reset() {
 	d.values.Reset()
 	d.counts, d.save, d.saving = d.counts[:0], d.save[:0], d.saving[:0]

@@ -450,10 +450,27 @@ func (o *HashAgg) measure() error {
 			bk = o.buckets[bk.end]
 		}
 		n += bk.groups.Len() - bk.dead
-		size += bk.groups.Bytes()
+		size += bk.bytes()
 	}
-	o.rt.Stats.State(n, size)
+	o.rt.Stats.State(n, size+o.trim(size))
 	return nil
+}
+
+// trim gives up emptied buckets that take more memory than the live ones, and
+// returns what the others take.
+func (o *HashAgg) trim(live int) int {
+	const little = 1 << 20
+	size := 0
+	for i, bk := range o.free {
+		b := bk.bytes()
+		if size+b > max(live, little) {
+			clear(o.free[i:])
+			o.free = o.free[:i]
+			break
+		}
+		size += b
+	}
+	return size
 }
 
 func (o *HashAgg) ends() []int64 {

@@ -431,8 +431,20 @@ func (o *SessionAgg) ProcessBarrier(bar exec.Barrier) error {
 	if d := o.rt.Delta(); d != nil {
 		o.saveGroups(d)
 	}
-	o.rt.Stats.State(o.open, o.groups.Bytes()+len(o.s)*40)
-	return o.reclaim()
+	if err := o.reclaim(); err != nil {
+		return err
+	}
+	o.rt.Stats.State(o.open, o.bytes())
+	return nil
+}
+
+// bytes is about the memory of the state.
+func (o *SessionAgg) bytes() int {
+	size := o.groups.Bytes() + cap(o.s)*40 + cap(o.head)*4 + cap(o.saving)
+	for _, a := range o.accs {
+		size += aggregate.Bytes(a)
+	}
+	return size
 }
 
 // Close frees the results kept.

@@ -70,9 +70,14 @@ func (o *SessionAgg) restore() error {
 	})
 }
 
-// reclaim rebuilds the tables when most of their sessions are dead.
+// reclaim rebuilds the tables when most of their sessions are dead, or most of
+// their groups, which stay until they are saved, are without a session.
 func (o *SessionAgg) reclaim() error {
-	if len(o.s) < 4096 || o.open > len(o.s)/2 || len(o.changed) > 0 {
+	n := len(o.s)
+	if len(o.save) == 0 {
+		n = max(n, o.groups.Len())
+	}
+	if n < 4096 || o.open > n/2 || len(o.changed) > 0 {
 		return nil
 	}
 	return o.rebuild()
@@ -83,12 +88,12 @@ func (o *SessionAgg) rebuild() error {
 	if err != nil {
 		return err
 	}
-	groups, old, save := state.NewGroups(o.keyShapes), o.s, o.save
+	groups, old, save, live := state.NewGroups(o.keyShapes), o.s, o.save, o.open
 	oldGroups, oldAccs := o.groups, o.accs
 	o.save = nil
 	o.groups, o.accs, o.ends, o.open = groups, accs, map[int64][]int32{}, 0
-	o.s = make([]session, 0, 2*len(old)/3)
-	o.head, o.saving = o.head[:0], o.saving[:0]
+	o.s = make([]session, 0, min(2*len(old)/3, 2*live+64))
+	o.head, o.saving = make([]int32, 0, live+len(save)), make([]bool, 0, live+len(save))
 	var key []byte
 	for id := range old {
 		s := &old[id]

@@ -273,3 +273,33 @@ func TestLookupErrors(t *testing.T) {
 		}
 	}
 }
+
+// Values that come and go under the extreme leave nothing behind.
+func TestExtremeForgets(t *testing.T) {
+	a, err := New(Call{Name: "max", Args: []types.Type{types.TInt8}, Result: types.TInt8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Grow(1)
+	v := arrowbatch.NewFlat(arrowbatch.Int64, 1)
+	change := func(x int64, op arrowbatch.Op) {
+		v.I64[0] = x
+		a.Update([]int32{0}, nil, []*arrowbatch.Vec{v}, []arrowbatch.Op{op})
+	}
+	change(1<<40, arrowbatch.Insert)
+	first := Bytes(a)
+	for x := range int64(10_000) {
+		change(x, arrowbatch.Insert)
+		change(x, arrowbatch.Delete)
+	}
+	if h := &a.(*extremeRetract).groups[0]; len(h.heap) > 64 || Bytes(a) != first {
+		t.Errorf("%d values in the heap, %d bytes; one value takes %d", len(h.heap), Bytes(a), first)
+	}
+	change(1<<40, arrowbatch.Delete)
+	change(7, arrowbatch.Insert)
+	out := arrowbatch.NewFlat(arrowbatch.Int64, 0)
+	a.Result([]int32{0}, out, nil)
+	if out.I64[0] != 7 {
+		t.Errorf("max is %d", out.I64[0])
+	}
+}

@@ -18,12 +18,16 @@ type collect struct {
 	shapes []arrowbatch.Shape // of the aggregate's arguments
 	desc   []SortOrder
 	groups [][]collected
+	held   int // bytes of the rows
 }
 
 // SortOrder is how one ORDER BY column of an aggregate sorts.
 type SortOrder struct{ Desc, NullsFirst bool }
 
 type collected struct{ order, row []byte }
+
+// bytes is about what a row takes.
+func (x *collected) bytes() int { return len(x.order) + len(x.row) + 64 }
 
 func (c *collect) Grow(n int) { c.groups = grow(c.groups, n) }
 
@@ -39,6 +43,7 @@ func (c *collect) Update(ids, rows []int32, args []*arrowbatch.Vec, ops []arrowb
 		}
 		if sign(ops, i) > 0 {
 			c.groups[g] = append(c.groups[g], x)
+			c.held += x.bytes()
 		} else {
 			c.remove(g, x)
 		}
@@ -66,6 +71,7 @@ func (c *collect) remove(g int32, x collected) {
 	for i, y := range c.groups[g] {
 		if bytes.Equal(x.row, y.row) && bytes.Equal(x.order, y.order) {
 			c.groups[g] = append(c.groups[g][:i], c.groups[g][i+1:]...)
+			c.held -= x.bytes()
 			return
 		}
 	}
@@ -87,7 +93,9 @@ func (c *collect) Merge(id int32, src []byte) ([]byte, error) {
 			part[p] = bytes.Clone(src[k : k+int(l)])
 			src = src[k+int(l):]
 		}
-		c.groups[id] = append(c.groups[id], collected{part[0], part[1]})
+		x := collected{part[0], part[1]}
+		c.groups[id] = append(c.groups[id], x)
+		c.held += x.bytes()
 	}
 	return src, nil
 }
@@ -149,7 +157,7 @@ func (c *collect) write(rows []collected, out *arrowbatch.Vec) error {
 
 func (c *collect) Reset() {
 	clear(c.groups)
-	c.groups = c.groups[:0]
+	c.groups, c.held = c.groups[:0], 0
 }
 
 // anyValue keeps the first value of each group, NULL included.

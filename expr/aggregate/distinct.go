@@ -17,6 +17,7 @@ type distinct struct {
 	row    []byte
 	ids    []int32
 	rows   []int32
+	held   int // bytes of the keys in seen
 }
 
 // Distinct returns an accumulator that passes each combination of arguments to a
@@ -74,11 +75,16 @@ func (d *distinct) count(g int32, key []byte, n int64) bool {
 		m = map[string]int64{}
 		d.seen[g] = m
 	}
-	was := m[string(key)]
-	if was+n == 0 {
-		delete(m, string(key))
-	} else {
+	was, known := m[string(key)]
+	switch {
+	case was+n != 0:
 		m[string(key)] = was + n
+		if !known {
+			d.held += len(key) + 64
+		}
+	case known:
+		delete(m, string(key))
+		d.held -= len(key) + 64
 	}
 	return (was > 0) != (was+n > 0)
 }
@@ -147,5 +153,5 @@ func (d *distinct) Result(ids []int32, out *arrowbatch.Vec, fail func(int, *sqle
 func (d *distinct) Reset() {
 	d.inner.Reset()
 	clear(d.seen)
-	d.seen = d.seen[:0]
+	d.seen, d.held = d.seen[:0], 0
 }

@@ -193,6 +193,7 @@ type extremeRetract struct {
 	shape  arrowbatch.Shape
 	groups []valueHeap
 	key    []byte
+	held   int // bytes of the values
 }
 
 type valueHeap struct {
@@ -228,14 +229,35 @@ func (e *extremeRetract) add(g int32, v *arrowbatch.Vec, i int, n int64) {
 		}
 		c = &counted{key: bytes.Clone(e.key), val: v.AppendValue(nil, i)}
 		h.byKey[string(c.key)] = c
+		e.held += c.bytes()
 	}
 	c.n += n
 	switch {
 	case c.n == 0:
 		delete(h.byKey, string(c.key))
+		e.held -= c.bytes()
+		h.tidy(e.max)
 	case !c.queued && c.n > 0:
 		c.queued = true
 		h.push(c, e.max)
+	}
+}
+
+// bytes is about what a value takes in the map and the heap.
+func (c *counted) bytes() int { return 2*len(c.key) + len(c.val) + 128 }
+
+// tidy builds the heap anew when most of it is gone: values that never come to the
+// top would stay for ever.
+func (h *valueHeap) tidy(max bool) {
+	if len(h.heap) < 2*len(h.byKey)+16 {
+		return
+	}
+	clear(h.heap)
+	h.heap = h.heap[:0]
+	for _, c := range h.byKey {
+		if c.queued = c.n > 0; c.queued {
+			h.push(c, max)
+		}
 	}
 }
 
@@ -331,5 +353,5 @@ func (e *extremeRetract) Result(ids []int32, out *arrowbatch.Vec, fail func(int,
 
 func (e *extremeRetract) Reset() {
 	clear(e.groups)
-	e.groups = e.groups[:0]
+	e.groups, e.held = e.groups[:0], 0
 }
