@@ -21,6 +21,8 @@ type Ack struct {
 	Prepared map[string][][]byte
 	// Rows read from sources in the epoch.
 	Rows int64
+	// Now is what now() was in the task at last.
+	Now int64
 	// Ended: the task's sources have ended for good.
 	Ended bool
 	// Cut: a split was stopped by the pace's row limit before its bound.

@@ -24,6 +24,7 @@ type chain struct {
 	sentW  arrowbatch.EventTime
 	// idle: the input holds nothing back, which the output is told with the watermark.
 	idle, sentIdle bool
+	now            int64 // what now() is
 }
 
 // next is the Output that calls the following operator.
@@ -143,9 +144,20 @@ func (c *chain) barrier(b Barrier) error {
 		if err := l.op.ProcessBarrier(b); err != nil {
 			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
 		}
-		l.rt.Eager, l.rt.Eval.Now = b.Eager, b.Now
+		l.rt.Eager = b.Eager
 	}
 	return c.outBar(b)
+}
+
+// at sets what now() is.
+func (c *chain) at(now int64) {
+	if now == c.now {
+		return
+	}
+	c.now = now
+	for _, l := range c.links {
+		l.rt.Eval.Now = now
+	}
 }
 
 func (c *chain) close() {

@@ -16,6 +16,7 @@ type edge struct {
 	to        []chan message
 	keys      []int
 	broadcast bool
+	now       *int64 // what now() is at the sender
 	hashes    []uint64
 	rows      [][]int32
 }
@@ -27,15 +28,15 @@ func (e *edge) Emit(b *arrowbatch.Batch) error {
 		return nil
 	}
 	if len(e.to) == 1 {
-		return send(e.ctx, e.to[0], message{kind: kindBatch, sender: e.sender, batch: b})
+		return e.send(e.to[0], b)
 	}
 	if e.broadcast {
 		for _, ch := range e.to[1:] {
-			if err := send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b.Share()}); err != nil {
+			if err := e.send(ch, b.Share()); err != nil {
 				return err
 			}
 		}
-		return send(e.ctx, e.to[0], message{kind: kindBatch, sender: e.sender, batch: b})
+		return e.send(e.to[0], b)
 	}
 	return e.hash(b)
 }
@@ -66,11 +67,15 @@ func (e *edge) hash(b *arrowbatch.Batch) error {
 		if len(idx) == 0 {
 			continue
 		}
-		if err := send(e.ctx, e.to[p], message{kind: kindBatch, sender: e.sender, batch: b.Take(idx)}); err != nil {
+		if err := e.send(e.to[p], b.Take(idx)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (e *edge) send(ch chan<- message, b *arrowbatch.Batch) error {
+	return send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b, now: *e.now})
 }
 
 func (e *edge) watermark(w arrowbatch.EventTime, idle bool) error {
@@ -82,6 +87,7 @@ func (e *edge) barrier(b Barrier) error {
 }
 
 func (e *edge) all(m message) error {
+	m.now = *e.now
 	for _, ch := range e.to {
 		if err := send(e.ctx, ch, m); err != nil {
 			return err

@@ -26,6 +26,9 @@ type Fragment struct {
 	Tasks  int
 	// Watermarks are the checkpoint's, by operator and split.
 	Watermarks map[string]map[string]int64
+	// Greatest: of several timed inputs the one that is furthest says how far event
+	// time has come, not the one that is least far.
+	Greatest bool
 	// Make returns the operators of one task; nil: there are none, a source's rows go
 	// to the reader as they are.
 	Make func(part int) []Step
@@ -49,6 +52,9 @@ type Input struct {
 	Forward bool
 	// Timed: the input has an event time.
 	Timed bool
+	// Greatest: of the watermarks of From's tasks, which have different splits, the
+	// greatest counts, not the least.
+	Greatest bool
 }
 
 // Graph is a running continuous query: all tasks and what connects them.
@@ -83,7 +89,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 				if i.Forward {
 					senders = 1
 				}
-				in = append(in, newPort(senders, i.Timed))
+				in = append(in, newPort(senders, &i))
 			}
 			ports[f] = append(ports[f], in)
 		}
@@ -91,7 +97,8 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	g.acks = make(chan *Ack, n)
 	for _, f := range frags {
 		for part := range f.Tasks {
-			t := Task{id: len(g.tasks), name: f.Name, store: store, acks: g.acks, chain: &chain{}, saved: f.Watermarks}
+			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, chain: &chain{}, saved: f.Watermarks,
+				greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, rt: s.RT})
@@ -99,7 +106,8 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 			g.connect(&t, f, part, frags, ports)
 			g.names = append(g.names, f.Name)
 			if f.Source != nil {
-				st := &sourceTask{Task: t, spec: *f.Source, part: part, parts: f.Tasks, clock: clk, paces: make(chan Pace, 1)}
+				st := &sourceTask{Task: t, spec: *f.Source, parts: f.Tasks, clock: clk,
+					paces: make(chan Pace, 1)}
 				g.sources = append(g.sources, st)
 				g.tasks = append(g.tasks, st)
 				continue
@@ -122,7 +130,8 @@ func (g *Graph) connect(t *Task, f *Fragment, part int, frags []*Fragment, ports
 			if in.From != f {
 				continue
 			}
-			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast}
+			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast,
+				now: &t.chain.now}
 			for task := range r.Tasks {
 				if !in.Forward || task == part {
 					e.to = append(e.to, ports[r][task][i].ch)

@@ -5,19 +5,24 @@ import "github.com/streamsql/streamsql/arrowbatch"
 // Meeting makes one watermark of those of several parts: the splits of a source, or
 // the tasks that read them. It is the least over the parts that are not idle and
 // never falls. While all are idle it stays; what those that have fallen idle since
-// the last look had read before still counts.
+// the last look had read before still counts. A part that has ended for good (its
+// watermark is MaxTime) holds nothing back either; when all have, so has the whole.
 type Meeting struct {
-	// Value is the common watermark at the last look.
-	Value arrowbatch.EventTime
+	// Value is the common watermark at the last look, MaxTime once all parts have
+	// ended; Last is the last one before that.
+	Value, Last arrowbatch.EventTime
+	// Greatest takes the greatest of the parts' watermarks instead.
+	Greatest bool
 
-	w    []arrowbatch.EventTime
-	idle []bool
-	was  []bool // idle at the last look
+	w     []arrowbatch.EventTime
+	idle  []bool
+	ended []bool
+	was   []bool // out of the reckoning at the last look
 }
 
 // NewMeeting returns a meeting of n parts without watermarks.
 func NewMeeting(n int) *Meeting {
-	m := &Meeting{Value: arrowbatch.NoTime}
+	m := &Meeting{Value: arrowbatch.NoTime, Last: arrowbatch.NoTime}
 	for range n {
 		m.Add(arrowbatch.NoTime)
 	}
@@ -26,43 +31,77 @@ func NewMeeting(n int) *Meeting {
 
 // Add adds a part that stands at w.
 func (m *Meeting) Add(w arrowbatch.EventTime) {
-	m.w, m.idle, m.was = append(m.w, w), append(m.idle, false), append(m.was, false)
+	m.w, m.idle = append(m.w, arrowbatch.NoTime), append(m.idle, false)
+	m.ended, m.was = append(m.ended, false), append(m.was, false)
+	m.Raise(len(m.w)-1, w)
 }
 
 // Len is the number of parts.
 func (m *Meeting) Len() int { return len(m.w) }
 
-// At returns where part i stands.
+// At returns where part i stands, or stood when it ended.
 func (m *Meeting) At(i int) arrowbatch.EventTime { return m.w[i] }
 
 // Raise moves part i up to w; it never moves back.
-func (m *Meeting) Raise(i int, w arrowbatch.EventTime) { m.w[i] = max(m.w[i], w) }
+func (m *Meeting) Raise(i int, w arrowbatch.EventTime) {
+	if w == arrowbatch.MaxTime {
+		m.ended[i] = true
+		return
+	}
+	m.w[i] = max(m.w[i], w)
+}
 
 // SetIdle notes whether part i holds the others back.
 func (m *Meeting) SetIdle(i int, idle bool) { m.idle[i] = idle }
 
 // AllIdle tells whether no part holds anything back.
 func (m *Meeting) AllIdle() bool {
-	for _, idle := range m.idle {
-		if !idle {
+	for i := range m.w {
+		if !m.out(i) {
 			return false
 		}
 	}
-	return len(m.idle) > 0
+	return len(m.w) > 0
 }
+
+func (m *Meeting) out(i int) bool { return m.idle[i] || m.ended[i] }
 
 // Look returns the common watermark now.
 func (m *Meeting) Look() arrowbatch.EventTime {
-	least, any := arrowbatch.MaxTime, false
-	all := m.AllIdle()
-	for i, w := range m.w {
-		if all && !m.was[i] && w != arrowbatch.NoTime || !m.idle[i] {
-			least, any = min(least, w), true
-		}
+	w, any := m.least()
+	if m.Greatest {
+		w, any = m.greatest()
 	}
-	copy(m.was, m.idle)
+	over := len(m.w) > 0
+	for i := range m.w {
+		m.was[i] = m.out(i)
+		over = over && m.ended[i]
+	}
 	if any {
-		m.Value = max(m.Value, least)
+		m.Last = max(m.Last, w)
+		m.Value = max(m.Value, w)
+	}
+	if over {
+		m.Value = arrowbatch.MaxTime
 	}
 	return m.Value
+}
+
+func (m *Meeting) least() (w arrowbatch.EventTime, any bool) {
+	w = arrowbatch.MaxTime
+	all := m.AllIdle()
+	for i, x := range m.w {
+		if all && !m.was[i] && x != arrowbatch.NoTime || !m.out(i) {
+			w, any = min(w, x), true
+		}
+	}
+	return w, any
+}
+
+func (m *Meeting) greatest() (w arrowbatch.EventTime, any bool) {
+	w = arrowbatch.NoTime
+	for _, x := range m.w {
+		w = max(w, x)
+	}
+	return w, w != arrowbatch.NoTime
 }

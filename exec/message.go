@@ -19,13 +19,15 @@ const (
 	kindBarrier
 )
 
-// message is what an edge carries: the part that kind says is set.
+// message is what an edge carries: the part that kind says is set, and what now()
+// is, in microseconds since the Unix epoch.
 type message struct {
 	kind      kind
 	sender    int
 	batch     *arrowbatch.Batch
 	watermark arrowbatch.EventTime
 	idle      bool // with a watermark: the sender holds nothing back
+	now       int64
 	barrier   Barrier
 }
 

@@ -13,7 +13,8 @@ import (
 // Barrier ends an epoch.
 type Barrier struct {
 	Epoch uint64
-	// Now is what now() is in the next epoch, in microseconds since the Unix epoch.
+	// Now is what now() is in this epoch, in microseconds since the Unix epoch. Where
+	// results are eager, each read of a source has its own.
 	Now int64
 	// Eager is for the next epoch: true sends results on as they arise, false holds
 	// them to the barrier.
@@ -56,8 +57,8 @@ type Runtime struct {
 	// nothing is kept.
 	Table state.TableID
 	Store *state.Store
-	// Eval is the operator's own evaluation context; Eval.Now moves with the
-	// barriers.
+	// Eval is the operator's own evaluation context; Eval.Now moves with the epochs,
+	// or with the reads where results are eager.
 	Eval  *expr.Ctx
 	Clock clock.Clock
 	// Part of Parts parallel tasks; the task owns the vnodes v with Owns(v).

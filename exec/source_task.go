@@ -40,7 +40,6 @@ type splitState struct {
 type sourceTask struct {
 	Task
 	spec   SourceSpec
-	part   int
 	parts  int
 	clock  clock.Clock
 	paces  chan Pace
@@ -51,8 +50,6 @@ type sourceTask struct {
 	seen   int // splits, of all tasks
 	cut    bool
 	pumps  *spawn.Group
-	wms    []WatermarkSource
-	wmName []string
 	// waiting counts splits that have yet to reach the bound; -1: no bound.
 	waiting int
 }
@@ -81,12 +78,7 @@ func (t *sourceTask) run(ctx context.Context) error {
 		return err
 	}
 	t.chain.resume(t.saved)
-	for i, l := range t.chain.links {
-		if w, ok := l.op.(WatermarkSource); ok {
-			t.wms = append(t.wms, w)
-			t.wmName = append(t.wmName, t.chain.links[i].rt.Stats.Key())
-		}
-	}
+	t.generators()
 	for {
 		stop, err := t.step(ctx)
 		if err != nil || stop {
@@ -135,6 +127,7 @@ func (t *sourceTask) step(ctx context.Context) (stop bool, err error) {
 // begin starts a pace.
 func (t *sourceTask) begin(ctx context.Context, p Pace) (bool, error) {
 	t.now = p
+	t.chain.at(max(p.Barrier.Now, t.chain.now+1))
 	t.addSplits(ctx, p.Splits[t.spec.Name])
 	if p.Until == nil {
 		t.waiting = -1
@@ -204,6 +197,9 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		t.rows += int64(m.batch.Len)
 		m.batch.Split = m.split
 		m.batch.Entered = clock.Micros(t.clock)
+		if t.waiting < 0 {
+			t.chain.at(max(m.batch.Entered, t.chain.now+1))
+		}
 		s.got = true
 		if t.spec.IdleTimeout > 0 && t.eager {
 			s.lastRow = t.clock.Now()
@@ -239,14 +235,8 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 	return t.endEpoch(ctx)
 }
 
-// endTime is what the watermark operators are told: MaxTime once the source has
-// ended for good.
-func (t *sourceTask) endTime() arrowbatch.EventTime {
-	if t.ended() && t.spec.Source.Bounded() {
-		return arrowbatch.MaxTime
-	}
-	return arrowbatch.NoTime
-}
+// over tells whether the task's splits have ended for good.
+func (t *sourceTask) over() bool { return t.ended() && t.spec.Source.Bounded() }
 
 func (t *sourceTask) ended() bool {
 	for _, s := range t.splits {
@@ -287,19 +277,23 @@ func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// watermark passes on what the splits have come to.
+// watermark passes on what the splits have come to, and then that they have ended.
 func (t *sourceTask) watermark() error {
 	t.chain.idle = t.allIdle()
-	return t.chain.watermark(t.endTime())
+	if err := t.chain.watermark(arrowbatch.NoTime); err != nil || !t.over() {
+		return err
+	}
+	return t.chain.watermark(arrowbatch.MaxTime)
 }
 
+// allIdle tells whether the task holds nothing back: no split of it does.
 func (t *sourceTask) allIdle() bool {
 	for _, s := range t.splits {
 		if !s.idle {
 			return false
 		}
 	}
-	return len(t.splits) > 0
+	return true
 }
 
 func (t *sourceTask) fillAck() {
@@ -310,11 +304,6 @@ func (t *sourceTask) fillAck() {
 		off[s.id] = s.offset
 	}
 	t.ack.Offsets = map[string]map[string]connector.Offset{t.spec.Name: off}
-	for i, w := range t.wms {
-		by, own := w.Reading()
-		t.ack.Watermarks[t.wmName[i]] = by
-		t.ack.Own[t.wmName[i]] = OwnWatermark{own, t.allIdle()}
-	}
 }
 
 func (t *sourceTask) setIdle(split int, idle bool) {

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"reflect"
+	"strconv"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/state"
@@ -20,9 +21,11 @@ type port struct {
 	pend  [][]message // by sender: what came behind its barrier
 }
 
-func newPort(senders int, timed bool) *port {
-	return &port{ch: make(chan message, edgeCapacity), senders: senders, timed: timed, w: NewMeeting(senders),
+func newPort(senders int, in *Input) *port {
+	p := &port{ch: make(chan message, edgeCapacity), senders: senders, timed: in.Timed, w: NewMeeting(senders),
 		at: make([]bool, senders), pend: make([][]message, senders)}
+	p.w.Greatest = in.Greatest
+	return p
 }
 
 func (p *port) aligned() bool { return p.nAt == p.senders }
@@ -34,6 +37,7 @@ type Gated interface{ StaticInput() int }
 // Task drives a chain with the messages of its ports, in one goroutine.
 type Task struct {
 	id    int
+	part  int // which of its fragment's tasks
 	name  string
 	chain *chain
 	ports []*port
@@ -45,6 +49,12 @@ type Task struct {
 	first bool
 	gate  int // the static port, -1 for none
 	sel   []reflect.SelectCase
+	// greatest: see Fragment.Greatest.
+	greatest bool
+	// wms are the operators that make watermarks from rows, with their names in
+	// checkpoints.
+	wms    []WatermarkSource
+	wmName []string
 }
 
 func (t *Task) run(ctx context.Context) error {
@@ -61,6 +71,10 @@ func (t *Task) run(ctx context.Context) error {
 		return err
 	}
 	t.chain.resume(t.saved)
+	t.generators()
+	for i, w := range t.wms { // the rows of a task that reads no source are one split
+		w.Splits([]string{"task " + strconv.Itoa(t.part)}, t.saved[t.wmName[i]])
+	}
 	for {
 		m, in, err := t.receive(ctx)
 		if err != nil {
@@ -69,6 +83,15 @@ func (t *Task) run(ctx context.Context) error {
 		stop, err := t.handle(ctx, m, in)
 		if err != nil || stop {
 			return err
+		}
+	}
+}
+
+// generators finds the operators that make watermarks from rows.
+func (t *Task) generators() {
+	for _, l := range t.chain.links {
+		if w, ok := l.op.(WatermarkSource); ok {
+			t.wms, t.wmName = append(t.wms, w), append(t.wmName, l.rt.Stats.Key())
 		}
 	}
 }
@@ -128,9 +151,14 @@ func (t *Task) handle(ctx context.Context, m message, in int) (stop bool, err er
 		p.pend[m.sender] = append(p.pend[m.sender], m)
 		return false, nil
 	}
+	t.chain.at(max(m.now, t.chain.now))
 	switch m.kind {
 	case kindBatch:
-		return false, t.chain.batch(in, m.batch)
+		err := t.chain.batch(in, m.batch)
+		if err == nil && t.eager && len(t.wms) > 0 {
+			err = t.applyWatermark()
+		}
+		return false, err
 	case kindWatermark:
 		p.w.Raise(m.sender, m.watermark)
 		p.w.SetIdle(m.sender, m.idle)
@@ -149,22 +177,51 @@ func (t *Task) handle(ctx context.Context, m message, in int) (stop bool, err er
 	return t.barrier(ctx, m.barrier)
 }
 
-// applyWatermark gives the least watermark of the timed inputs to the chain. A task
-// that goes on for one other is idle with it; where several meet, nobody is.
+// applyWatermark gives the watermark of the inputs to the chain. When all inputs
+// have ended the chain is told first how far they had come, then that they have.
 func (t *Task) applyWatermark() error {
-	w, timed, one := arrowbatch.MaxTime, 0, true
-	for _, p := range t.ports {
-		if p.timed {
-			w, timed = min(w, p.w.Look()), timed+1
-			one = one && p.senders == 1
-			t.chain.idle = p.w.AllIdle()
-		}
-	}
-	t.chain.idle = t.chain.idle && timed == 1 && one
-	if timed == 0 {
+	w, over, any := t.meet()
+	if !any {
 		return nil
 	}
-	return t.chain.watermark(w)
+	if err := t.chain.watermark(w); err != nil || !over {
+		return err
+	}
+	return t.chain.watermark(arrowbatch.MaxTime)
+}
+
+// meet puts the watermarks of the timed inputs together; with a generator in the
+// chain those of all that are not static, since only their end counts. A task that
+// goes on for one other is idle with it; where several meet, nobody is.
+func (t *Task) meet() (w arrowbatch.EventTime, over, any bool) {
+	n, one := 0, true
+	all := arrowbatch.MaxTime
+	w, over = arrowbatch.MaxTime, true
+	if t.greatest {
+		w = arrowbatch.NoTime
+	}
+	for i, p := range t.ports {
+		if !p.timed && (len(t.wms) == 0 || i == t.gate) {
+			continue
+		}
+		n++
+		one = one && p.senders == 1
+		t.chain.idle = p.w.AllIdle()
+		ended := p.w.Look() == arrowbatch.MaxTime
+		over = over && ended
+		all = min(all, p.w.Last)
+		switch {
+		case t.greatest:
+			w = max(w, p.w.Last)
+		case !ended:
+			w = min(w, p.w.Last)
+		}
+	}
+	if over && !t.greatest {
+		w = all
+	}
+	t.chain.idle = t.chain.idle && n == 1 && one && len(t.wms) == 0
+	return w, over && n > 0, n > 0
 }
 
 func (t *Task) barrier(ctx context.Context, b Barrier) (stop bool, err error) {
@@ -187,8 +244,13 @@ func (t *Task) barrier(ctx context.Context, b Barrier) (stop bool, err error) {
 
 func (t *Task) sendAck(ctx context.Context, b Barrier) error {
 	a := t.ack
-	a.Epoch = b.Epoch
+	a.Epoch, a.Now = b.Epoch, t.chain.now
 	t.chain.save(a)
+	for i, w := range t.wms {
+		by, own := w.Reading()
+		a.Watermarks[t.wmName[i]] = by
+		a.Own[t.wmName[i]] = OwnWatermark{own, t.chain.idle}
+	}
 	t.newAck()
 	select {
 	case t.acks <- a:

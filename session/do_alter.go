@@ -85,7 +85,7 @@ func alterable(o *catalog.Object, n sql.Name) (queryOption, error) {
 	known = known && slices.Contains(def.of, o.Kind)
 	_, given := o.Options[n.Text]
 	switch {
-	case known && def.alter:
+	case def.altersOf(o.Kind):
 		return def, nil
 	case known || given:
 		return def, sqlerr.Unsupported("option %q of %s %q cannot be changed", n.Text, o.Kind, o.Name).At(n.Pos).
@@ -93,7 +93,7 @@ func alterable(o *catalog.Object, n sql.Name) (queryOption, error) {
 	}
 	var names []string
 	for name, d := range queryOptions {
-		if d.alter && slices.Contains(d.of, o.Kind) {
+		if d.altersOf(o.Kind) {
 			names = append(names, name)
 		}
 	}

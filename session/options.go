@@ -8,16 +8,22 @@ import (
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql"
 )
 
 // queryOption is an option that the engine keeps, whatever the connector.
 type queryOption struct {
-	// of are the kinds of objects that take it; alter: also later.
+	// of are the kinds of objects that take it; alter: also later, but for sources,
+	// which have no query of their own that could begin again with it.
 	of    []catalog.Kind
 	alter bool
 	check func(value string) (canonical, want string)
+}
+
+func (d *queryOption) altersOf(k catalog.Kind) bool {
+	return d.alter && slices.Contains(d.of, k) && k != catalog.KindSource
 }
 
 var (
@@ -30,7 +36,9 @@ var queryOptions = map[string]queryOption{
 	"output_mode":         {outputKinds, false, oneOf("append", "update", "complete", "changelog")},
 	"trigger":             {queryKinds, true, checkTrigger},
 	"checkpoint_interval": {queryKinds, true, checkDuration},
-	"idle_timeout":        {queryKinds, true, checkDuration},
+	"idle_timeout":        {append(queryKinds[:len(queryKinds):len(queryKinds)], catalog.KindSource), true, checkIdle},
+	"watermark_policy":    {outputKinds, false, oneOf("min", "max")},
+	"watermark_splits":    {[]catalog.Kind{catalog.KindSource, catalog.KindTable}, false, oneOf("min", "max")},
 	"pool":                {queryKinds, true, checkName},
 	"parallelism":         {queryKinds, false, checkCount},
 }
@@ -50,6 +58,15 @@ func checkDuration(v string) (string, string) {
 		return v, ""
 	}
 	return "", `Write a span of time such as '1 s'.`
+}
+
+func checkIdle(v string) (string, string) {
+	if d, ok := build.ParseIdleTimeout(v); ok && d > 0 {
+		return v, ""
+	} else if ok {
+		return "off", ""
+	}
+	return "", "Write a span of time such as '5 s', or off."
 }
 
 func checkCount(v string) (string, string) {

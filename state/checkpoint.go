@@ -26,6 +26,8 @@ type Checkpoint struct {
 	Prepared map[string][][]byte `json:"prepared,omitempty"`
 	// Feeds has for each source that is a stored relation the relation.
 	Feeds map[string]uint32 `json:"feeds,omitempty"`
+	// Now is what now() was in the epoch, in microseconds since the Unix epoch.
+	Now int64 `json:"now,omitempty"`
 	// Plan is the fingerprint of the plan that the state belongs to.
 	Plan string `json:"plan,omitempty"`
 	// Finished is set when a bounded query has ended.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan/physical"
 )
@@ -75,6 +76,8 @@ type options struct {
 	idle        time.Duration
 	parallelism int
 	mode        physical.OutputMode
+	// maxSources: of several inputs the one that is furthest tells the time.
+	maxSources bool
 }
 
 func readOptions(o *catalog.Object, def Trigger) (opt options, err error) {
@@ -84,25 +87,35 @@ func readOptions(o *catalog.Object, def Trigger) (opt options, err error) {
 			return opt, err
 		}
 	}
-	for _, d := range []struct {
-		name string
-		to   *time.Duration
-	}{{"checkpoint_interval", &opt.checkpoint}, {"idle_timeout", &opt.idle}} {
-		if v, ok := o.Options[d.name]; ok {
-			if *d.to, ok = connector.ParseDuration(v); !ok {
-				return opt, sqlerr.New(sqlerr.InvalidParameterValue, "invalid value for option %q: %q", d.name, v)
-			}
+	bad := func(name string) (options, error) {
+		return opt, sqlerr.New(sqlerr.InvalidParameterValue, "invalid value for option %q: %q", name, o.Options[name])
+	}
+	if v, ok := o.Options["checkpoint_interval"]; ok {
+		if opt.checkpoint, ok = connector.ParseDuration(v); !ok {
+			return bad("checkpoint_interval")
 		}
+	}
+	if v, ok := o.Options["idle_timeout"]; ok {
+		if opt.idle, ok = build.ParseIdleTimeout(v); !ok {
+			return bad("idle_timeout")
+		}
+	}
+	switch o.Options["watermark_policy"] {
+	case "", "min":
+	case "max":
+		opt.maxSources = true
+	default:
+		return bad("watermark_policy")
 	}
 	if v, ok := o.Options["parallelism"]; ok {
 		if opt.parallelism, err = strconv.Atoi(v); err != nil || opt.parallelism < 1 {
-			return opt, sqlerr.New(sqlerr.InvalidParameterValue, "invalid value for option \"parallelism\": %q", v)
+			return bad("parallelism")
 		}
 	}
 	if v, ok := o.Options["output_mode"]; ok {
 		m, ok := physical.ParseOutputMode(v)
 		if !ok {
-			return opt, sqlerr.New(sqlerr.InvalidParameterValue, "invalid value for option \"output_mode\": %q", v)
+			return bad("output_mode")
 		}
 		opt.mode = m
 	}

@@ -18,14 +18,19 @@ type pacer struct {
 	// goal is the bound of an available_now or once run.
 	goal     bounds
 	lastTick time.Time
-	// sinceData is when rows last came. One epoch without rows is run when splits
-	// have fallen idle, so that their watermark no longer holds windows open.
+	// sinceData is when rows last came. One epoch without rows is run for each timeout
+	// after which splits fall idle, so that they no longer hold windows open.
 	sinceData time.Time
-	idleDone  bool
-	finished  bool
+	// idle are the sources' idle timeouts, idleNext the next one to pass.
+	idle     []time.Duration
+	idleNext int
+	finished bool
 }
 
-func newPacer(r *run) *pacer { return &pacer{r: r, first: true, idleDone: true} }
+func newPacer(r *run) *pacer {
+	idle := r.c.IdleTimeouts()
+	return &pacer{r: r, first: true, idle: idle, idleNext: len(idle)}
+}
 
 // Pauses of a query that has nothing to do, between looks for data.
 const (
@@ -136,7 +141,7 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(latest) || p.fellIdle(now, opt)
+		due = p.hasData(latest) || p.fellIdle(now)
 	}
 	if due {
 		p.mark(now, latest)
@@ -147,18 +152,19 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 // mark notes that an epoch begins.
 func (p *pacer) mark(now time.Time, latest bounds) {
 	if p.hasData(latest) {
-		p.sinceData, p.idleDone = now, false
+		p.sinceData, p.idleNext = now, 0
 	}
 	p.first, p.lastTick = false, now
 }
 
-// fellIdle tells, once, that the idle timeout has passed since rows came.
-func (p *pacer) fellIdle(now time.Time, opt options) bool {
-	if p.idleDone || opt.idle <= 0 || now.Sub(p.sinceData) < opt.idle {
-		return false
+// fellIdle tells, once each, that an idle timeout has passed since rows came.
+func (p *pacer) fellIdle(now time.Time) bool {
+	fell := false
+	for p.idleNext < len(p.idle) && now.Sub(p.sinceData) >= p.idle[p.idleNext] {
+		p.idleNext++
+		fell = true
 	}
-	p.idleDone = true
-	return true
+	return fell
 }
 
 // bounded paces a run that ends at what was there at its start.

@@ -34,6 +34,7 @@ type run struct {
 	graph *exec.Graph
 	plan  string
 	epoch uint64
+	now   int64 // what now() was in the last epoch; it rises with each, whatever the clock does
 	// at are the offsets that the last gathered epoch reached.
 	at    bounds
 	known map[string]map[string]bool // splits that the tasks have
@@ -69,7 +70,8 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		BadRows: q.m.badRows(q)}
 	_, isView := p.Root.(*physical.Materialize)
 	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
-		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView})
+		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView,
+		MaxOverSources: opt.maxSources})
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +79,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	r := &run{q: q, c: c, plan: fingerprint(p), at: bounds{}, known: map[string]map[string]bool{},
 		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}}
 	if last != nil {
-		r.epoch = last.Epoch
+		r.epoch, r.now = last.Epoch, last.Now
 		for name, by := range last.Offsets {
 			r.at[name] = map[string]connector.Offset{}
 			for s, off := range by {
@@ -175,7 +177,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	began := r.q.m.cfg.Clock.Now()
 	r.epoch++
 	p.Barrier.Epoch = r.epoch
-	p.Barrier.Now = clock.Micros(r.q.m.cfg.Clock)
+	p.Barrier.Now = max(clock.Micros(r.q.m.cfg.Clock), r.now+1)
 	if err := r.graph.Pace(ctx, p); err != nil {
 		return err
 	}
@@ -213,6 +215,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		r.over[name] = s.Source.Bounded()
 	}
 	for _, a := range acks {
+		r.now = max(r.now, a.Now)
 		r.cut = r.cut || a.Cut
 		r.rowsIn += a.Rows
 		for name, by := range a.Offsets {
@@ -253,6 +256,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Watermarks[op][""] = w
 		}
 	}
+	cp.Now = r.now
 	r.ended = len(r.over) > 0
 	for _, over := range r.over {
 		r.ended = r.ended && over
@@ -265,6 +269,7 @@ func (r *run) meet(a *exec.Ack) {
 	for op, own := range a.Own {
 		if r.marks[op] == nil {
 			r.marks[op], r.taskOf[op] = exec.NewMeeting(0), map[int]int{}
+			r.marks[op].Greatest = r.c.Marks[op].Greatest
 		}
 		i, known := r.taskOf[op][a.Task]
 		if !known {
@@ -299,7 +304,7 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 		}
 		r.moved(cp)
 		now := r.q.m.cfg.Clock.Now()
-		r.q.committed(cp, rows, now.Sub(began), now.Sub(begin))
+		r.q.committed(r, cp, rows, now.Sub(began), now.Sub(begin))
 		return nil
 	}, func(err error) { done <- err })
 }
@@ -345,23 +350,48 @@ func (r *run) awaitCommit() error {
 }
 
 // committed updates the status after an epoch.
-func (q *Query) committed(cp *state.Checkpoint, rows int64, took, commit time.Duration) {
+func (q *Query) committed(r *run, cp *state.Checkpoint, rows int64, took, commit time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.status.Epoch, q.status.Offsets = cp.Epoch, cp.Offsets
 	q.status.RowsIn = rows
 	q.status.Duration, q.status.Commit = took, commit
-	w, any := arrowbatch.MaxTime, false
-	for _, by := range cp.Watermarks {
-		if own, ok := by[""]; ok {
-			w, any = min(w, own), true
-		} else {
-			w, any = arrowbatch.NoTime, true
+	q.status.Watermark = q.opt.watermark(cp, r.c)
+}
+
+// watermark is that of the whole query: the least of its watermark operators', or
+// the greatest. One that has ended does not count beside others. NoTime: none.
+func (o *options) watermark(cp *state.Checkpoint, c *build.Continuous) arrowbatch.EventTime {
+	m := exec.NewMeeting(0)
+	m.Greatest = o.maxSources
+	for op, mark := range c.Marks {
+		if mark.Static {
+			continue
+		}
+		by := cp.Watermarks[op]
+		if w, ok := by[""]; ok && w != arrowbatch.MaxTime {
+			m.Add(w)
+			continue
+		} else if !ok {
+			m.Add(arrowbatch.NoTime)
+			continue
+		}
+		m.Add(reached(by, mark.Greatest))
+		m.Raise(m.Len()-1, arrowbatch.MaxTime)
+	}
+	return m.Look()
+}
+
+// reached is how far the splits of a source had come.
+func reached(by map[string]int64, greatest bool) arrowbatch.EventTime {
+	m := exec.NewMeeting(0)
+	m.Greatest = greatest
+	for split, w := range by {
+		if split != "" {
+			m.Add(w)
 		}
 	}
-	if any {
-		q.status.Watermark = w
-	}
+	return m.Look()
 }
 
 func (q *Query) pendingFlushes() []*flush {

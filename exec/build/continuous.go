@@ -22,13 +22,14 @@ type ContinuousOptions struct {
 	Query uint32
 	// Parallelism is the number of tasks of a fragment that can have several.
 	Parallelism int
+	// IdleTimeout is that of sources that say nothing else; 0: never.
 	IdleTimeout time.Duration
 	// Last is the checkpoint to go on from, nil for a first start.
 	Last *state.Checkpoint
 	// Upsert: the receiver wants changed keys without their deletes.
 	Upsert bool
-	// MaxOverSplits: the watermark of a source is the greatest of its splits'.
-	MaxOverSplits bool
+	// MaxOverSources: where inputs meet, the greatest of their watermarks counts.
+	MaxOverSources bool
 }
 
 // Continuous is a built continuous query, not yet started.
@@ -42,6 +43,8 @@ type Continuous struct {
 	Stats []*exec.OpStats
 	// Target is the relation of a materialized view.
 	Target *state.Relation
+	// Marks are the watermark operators by their name in checkpoints.
+	Marks map[string]*Mark
 }
 
 // Source is a connected source of a continuous query.
@@ -52,6 +55,8 @@ type Source struct {
 	Static bool
 	// Relation is set when the source is a stored relation's feed.
 	Relation *state.Relation
+	// Splits are the source's choices about its splits.
+	Splits SplitOptions
 }
 
 // Close closes sources and sinks.
@@ -72,12 +77,15 @@ type continuousBuilder struct {
 	out *Continuous
 	// static is above 0 while the static side of a broadcast join is built.
 	static int
+	// greatest has the fragments whose tasks' watermarks meet at the greatest.
+	greatest map[*exec.Fragment]bool
 }
 
 // NewContinuous connects the sources and sinks of a plan and builds its fragments.
 func NewContinuous(ctx context.Context, root physical.Node, env *Env, opt ContinuousOptions) (*Continuous, error) {
 	b := &continuousBuilder{builder: builder{Env: env, ctx: ctx, query: opt.Query}, opt: opt,
-		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{}}}
+		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{},
+			Marks: map[string]*Mark{}}, greatest: map[*exec.Fragment]bool{}}
 	b.complete = isComplete(root)
 	f, err := b.node(root)
 	if err != nil {
@@ -124,10 +132,11 @@ func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() ex
 
 // after starts a fragment that reads others; those are complete then.
 func (b *continuousBuilder) after(tasks int, in ...exec.Input) *exec.Fragment {
-	for _, i := range in {
-		b.out.Fragments = append(b.out.Fragments, i.From)
+	for i := range in {
+		b.out.Fragments = append(b.out.Fragments, in[i].From)
+		in[i].Greatest = b.greatest[in[i].From]
 	}
-	return &exec.Fragment{Tasks: tasks, Inputs: in}
+	return &exec.Fragment{Tasks: tasks, Inputs: in, Greatest: b.opt.MaxOverSources}
 }
 
 // single moves the rows of a fragment with several tasks into one.
@@ -188,9 +197,7 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		}
 		b.push(f, n, func() exec.Operator { return &operator.Sink{To: sink} })
 	case *physical.Watermark:
-		b.push(f, n, func() exec.Operator {
-			return &operator.Watermark{Column: n.Column, Expr: n.Expr, Delay: n.Delay, MaxOverSplits: b.opt.MaxOverSplits}
-		})
+		b.watermark(n, f)
 	default:
 		if err := b.pushPlain(f, n); err != nil {
 			return nil, err
@@ -311,6 +318,7 @@ func (b *continuousBuilder) joinFragment(n *physical.Join) (*exec.Fragment, erro
 		in[i] = exec.Input{From: f, Timed: i != static && timed(c), Broadcast: i == static, Forward: i != static}
 	}
 	f := b.after(in[1-static].From.Tasks, in[:]...)
+	b.greatest[f] = in[1-static].Greatest
 	return f, b.pushPlain(f, n)
 }
 
@@ -334,11 +342,12 @@ func (b *continuousBuilder) addSource(n physical.Node, s *Source, tasks int) *ex
 	name := sourceName(n)
 	s.Static = b.static > 0
 	b.out.Sources[name] = s
-	spec := &exec.SourceSpec{Name: name, Source: s.Source, IdleTimeout: b.opt.IdleTimeout}
+	spec := &exec.SourceSpec{Name: name, Source: s.Source, IdleTimeout: s.Splits.IdleTimeout}
 	if l := b.opt.Last; l != nil && !s.Static {
 		spec.Start, spec.Watermarks = l.Offsets[name], l.Watermarks
 	}
 	f := &exec.Fragment{Name: s.Object.Name.String(), Source: spec, Tasks: tasks}
+	b.greatest[f] = s.Splits.Max
 	return f
 }
 
@@ -360,8 +369,12 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 			tasks = max(1, min(b.opt.Parallelism, len(splits)))
 		}
 	}
-	f := b.addSource(n, &Source{Source: &pruned{Source: src, used: n.Used}, Object: n.Object}, tasks)
-	return f, nil
+	splits, err := ReadSplitOptions(n.Object, b.opt.IdleTimeout)
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	s := &Source{Source: &pruned{Source: src, used: n.Used}, Object: n.Object, Splits: splits}
+	return b.addSource(n, s, tasks), nil
 }
 
 // pruned is a source whose unread columns are dropped.
@@ -405,7 +418,8 @@ func (b *continuousBuilder) feed(n *physical.RelationScan) (*exec.Fragment, erro
 	if err != nil {
 		return nil, err
 	}
-	return b.addSource(n, &Source{Source: src, Object: n.Object, Relation: rel}, 1), nil
+	return b.addSource(n, &Source{Source: src, Object: n.Object, Relation: rel,
+		Splits: SplitOptions{IdleTimeout: b.opt.IdleTimeout}}, 1), nil
 }
 
 // ReaderName names a source of a query as a reader of a relation's feed.

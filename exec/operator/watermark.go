@@ -40,6 +40,7 @@ func (w *Watermark) Splits(ids []string, restored map[string]int64) {
 		}
 		w.split.Add(x)
 	}
+	w.split.Greatest = w.MaxOverSplits
 	w.ids = ids
 }
 
@@ -125,12 +126,6 @@ func (w *Watermark) ProcessWatermark(in arrowbatch.EventTime) (arrowbatch.EventT
 	if w.split == nil {
 		return arrowbatch.NoTime, nil
 	}
-	if !w.MaxOverSplits {
-		w.own = max(w.own, w.split.Look())
-		return w.own, nil
-	}
-	for i := range w.split.Len() {
-		w.own = max(w.own, w.split.At(i))
-	}
+	w.own = max(w.own, w.split.Look())
 	return w.own, nil
 }

@@ -18,8 +18,12 @@
 //	case NAME                             a new case, which stands alone
 //	set NAME VALUE                        an option of the case, below
 //	source NAME COL:TYPE … [watermark=COL delay=S] [splits=A,B,…] [declared]
+//	       [idle=S] [over_splits=max] [bounded]
 //	                                      an append-only source; with declared its
-//	                                      DDL has the watermark, else the query
+//	                                      DDL has the watermark, else the query; idle
+//	                                      and over_splits are its idle_timeout
+//	                                      (seconds or off) and watermark_splits; with
+//	                                      bounded it ends after the first epoch
 //	table NAME COL:TYPE … [key=COL] [append_only]
 //	setup STATEMENT                       a statement before the query: views
 //	op NAME KIND N                        the Nth operator of a kind in the plan,

@@ -132,7 +132,7 @@ func (w *world) factory() connector.Factory {
 	return connector.Factory{
 		CheckSource: check, CheckSink: check,
 		Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
-			return &memorySource{w, s.Options["name"], s.Columns}, nil
+			return &memorySource{w, s.Options["name"], s.Columns, s.Options["bounded"] == "true"}, nil
 		},
 		Sink: func(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 			w.mu.Lock()
@@ -150,6 +150,7 @@ func (w *world) factory() connector.Factory {
 func check(s *connector.Spec) error {
 	o := connector.NewOptions(`connector "memory"`, s.Options)
 	o.Required("name")
+	o.Bool("bounded", false)
 	return o.Err()
 }
 
@@ -157,6 +158,8 @@ type memorySource struct {
 	w    *world
 	name string
 	cols []connector.Column
+	// bounded: what is there at the first read is all that there will be.
+	bounded bool
 }
 
 func (s *memorySource) Splits(context.Context) ([]connector.Split, error) {
@@ -193,7 +196,7 @@ func (s *memorySource) Open(_ context.Context, sp connector.Split, from connecto
 	return r, nil
 }
 
-func (s *memorySource) Bounded() bool { return false }
+func (s *memorySource) Bounded() bool { return s.bounded }
 
 func (s *memorySource) Close() error { return nil }
 
@@ -227,7 +230,7 @@ func (r *memoryReader) next(until connector.Offset) (rows [][]string, atBound bo
 		end = min(end, r.at+r.w.batch)
 	}
 	if end <= r.at {
-		return nil, until != "", r.w.grown, nil
+		return nil, until != "" || r.bounded, r.w.grown, nil
 	}
 	return l.rows[r.at:end], false, nil, nil
 }

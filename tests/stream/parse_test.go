@@ -49,6 +49,8 @@ type relation struct {
 	declared   bool
 	splits     []string
 	key        string
+	with       []string // more options of the source, as SQL
+	bounded    bool
 }
 
 // refusal is an error that CREATE must give in a mode.
@@ -326,6 +328,9 @@ func (p *parser) relation(table bool, f []string) error {
 			r.declared = true
 		case s == "append_only":
 			r.appendOnly = true
+		case s == "bounded":
+			r.bounded = true
+			r.with = append(r.with, "bounded = 'true'")
 		case !option:
 			c, err := columns([]string{s})
 			if err != nil {
@@ -340,6 +345,13 @@ func (p *parser) relation(table bool, f []string) error {
 			r.splits = strings.Split(value, ",")
 		case name == "key":
 			r.key = value
+		case name == "idle":
+			if value != "off" {
+				value += " s"
+			}
+			r.with = append(r.with, "idle_timeout = '"+value+"'")
+		case name == "over_splits":
+			r.with = append(r.with, "watermark_splits = '"+value+"'")
 		default:
 			return fmt.Errorf("what is %q?", s)
 		}

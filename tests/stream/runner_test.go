@@ -55,7 +55,14 @@ func (w way) fits(c *testCase) bool {
 		return c.switchable()
 	}
 	// After a start every split has its idle timeout anew.
-	return w.stop == "" && !w.moments || len(c.epochs) > 1 && c.options["idle_timeout"] == ""
+	return w.stop == "" && !w.moments || len(c.epochs) > 1 && !c.idles()
+}
+
+// idles tells whether splits may fall idle.
+func (c *testCase) idles() bool {
+	return c.options["idle_timeout"] != "" || slices.ContainsFunc(c.rels, func(r *relation) bool {
+		return slices.ContainsFunc(r.with, func(o string) bool { return strings.HasPrefix(o, "idle_timeout") })
+	})
 }
 
 // switchable tells whether real time must come to the same by the end of each
@@ -182,7 +189,8 @@ func (r *runner) relations() {
 		switch {
 		case !rel.table:
 			r.e.w.addSource(rel.name, rel.splits)
-			text = fmt.Sprintf("CREATE SOURCE %s WITH (connector = 'memory', name = '%s')", text, rel.name)
+			with := append([]string{"connector = 'memory'", "name = '" + rel.name + "'"}, rel.with...)
+			text = fmt.Sprintf("CREATE SOURCE %s WITH (%s)", text, strings.Join(with, ", "))
 		case rel.appendOnly:
 			text = "CREATE TABLE " + text + " APPEND ONLY"
 		default:
@@ -205,11 +213,11 @@ func (r *runner) create(mode string) error {
 		with = append(with, "trigger = '"+t+"'")
 	}
 	with = append(with, "checkpoint_interval = '1000 days'")
-	idle := r.c.options["idle_timeout"]
-	if idle == "" || idle == "off" {
-		idle = "0"
+	idle := cmp.Or(r.c.options["idle_timeout"], "off")
+	if idle != "off" {
+		idle += " s"
 	}
-	with = append(with, "idle_timeout = '"+idle+" s'")
+	with = append(with, "idle_timeout = '"+idle+"'")
 	if r.way.tasks > 0 {
 		with = append(with, fmt.Sprintf("parallelism = %d", r.way.tasks))
 	}
