@@ -2,6 +2,8 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PACKAGES    ?= ./...
+# Tests run in a checked build: buffers are poisoned, operators watched.
+CHECKED     := -tags invariants
 FUZZTIME    ?= 10s
 BENCH       ?= .
 BENCHTIME   ?= 1s
@@ -22,14 +24,14 @@ build:
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 test: clients
-	$(SERVICES) go test $(GOTESTFLAGS) $(PACKAGES)
+	$(SERVICES) go test $(CHECKED) $(GOTESTFLAGS) $(PACKAGES)
 
 # The drivers of other languages, outside the repository.
 clients:
 	@tests/clients/setup || echo "client drivers are missing: their tests are skipped, or fail with CI=true"
 
 race:
-	$(SERVICES) go test -race -tags invariants $(GOTESTFLAGS) $(CONCURRENT)
+	$(SERVICES) go test -race $(CHECKED) $(GOTESTFLAGS) $(CONCURRENT)
 
 lint: fmt tidy vet staticcheck vulncheck
 
@@ -39,7 +41,7 @@ fmt:
 
 vet:
 	go vet $(PACKAGES)
-	go vet -tags invariants $(PACKAGES)
+	go vet $(CHECKED) $(PACKAGES)
 
 tidy:
 	go mod tidy -diff

@@ -9,6 +9,7 @@ import (
 // link is one operator of a chain with its runtime.
 type link struct {
 	op   Operator
+	run  Operator // op, in checked builds with a watch on it
 	rt   *Runtime
 	last arrowbatch.EventTime // watermark last told
 }
@@ -36,7 +37,7 @@ func (n next) Emit(b *arrowbatch.Batch) error {
 		return nil
 	}
 	n.l.rt.Stats.RowsIn(b.Len)
-	return n.l.op.ProcessBatch(0, b)
+	return n.l.run.ProcessBatch(0, b)
 }
 
 // counted counts the rows that leave an operator.
@@ -58,7 +59,7 @@ func (c *chain) open() error {
 		if i+1 < len(c.links) {
 			out = next{c.links[i+1]}
 		}
-		if err := l.op.Open(l.rt, counted{l.rt.Stats, out}); err != nil {
+		if err := l.run.Open(l.rt, counted{l.rt.Stats, out}); err != nil {
 			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
 		}
 	}
@@ -84,13 +85,12 @@ func (c *chain) save(a *Ack) {
 // resume gives resumers the checkpoint's watermarks, by operator and split.
 func (c *chain) resume(saved map[string]map[string]int64) {
 	for _, l := range c.links {
-		r, ok := l.op.(Resumer)
-		if !ok {
+		if _, ok := l.op.(Resumer); !ok {
 			continue
 		}
 		if w, ok := saved[l.rt.Stats.Key()][""]; ok {
 			l.last = w
-			r.Resume(w)
+			l.run.(Resumer).Resume(w)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (c *chain) batch(input int, b *arrowbatch.Batch) error {
 	}
 	l := c.links[0]
 	l.rt.Stats.RowsIn(b.Len)
-	return l.op.ProcessBatch(input, b)
+	return l.run.ProcessBatch(input, b)
 }
 
 // watermark tells the operators in turn, as far as it rises, and then the output.
@@ -131,7 +131,7 @@ func (c *chain) raise(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 			l.last = w
 		}
 		var err error
-		if w, err = l.op.ProcessWatermark(w); err != nil {
+		if w, err = l.run.ProcessWatermark(w); err != nil {
 			return w, fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
 		}
 	}
@@ -141,7 +141,7 @@ func (c *chain) raise(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 // barrier ends the epoch in each operator in turn.
 func (c *chain) barrier(b Barrier) error {
 	for _, l := range c.links {
-		if err := l.op.ProcessBarrier(b); err != nil {
+		if err := l.run.ProcessBarrier(b); err != nil {
 			return fmt.Errorf("%s: %w", l.rt.Stats.Name, err)
 		}
 		l.rt.Eager = b.Eager
@@ -162,7 +162,7 @@ func (c *chain) at(now int64) {
 
 func (c *chain) close() {
 	for _, l := range c.links {
-		l.op.Close()
+		l.run.Close()
 	}
 }
 

@@ -13,6 +13,9 @@
 // A finite read (a SELECT) uses the same operators without tasks: Run drives the
 // whole tree in one goroutine and ends with one final barrier.
 //
+// In a checked build (tag invariants) every operator is watched, see checked: what
+// breaks X3, X4 or X5 ends the process.
+//
 // Invariants:
 //
 //	X1  One goroutine calls all methods of an operator.
@@ -21,6 +24,8 @@
 //	    one epoch from all its inputs and no others.
 //	X4  Watermarks never fall. In micro-batch mode a watermark is applied when the
 //	    epoch's rows of all inputs are in, just before the barrier.
+//	    What an operator adds is ahead of the watermark that it has forwarded; late
+//	    rows are passed on by those that do not judge, and dropped by those that do.
 //	X5  Stopping is a flag on the barrier; cancelling is the context.
 //	X6  Every goroutine is started by package spawn; its panic fails its query.
 //	X7  An operator that judges rows by the watermark knows the checkpoint's before

@@ -101,7 +101,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 				greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
-				t.chain.links = append(t.chain.links, &link{op: s.Op, rt: s.RT})
+				t.chain.links = append(t.chain.links, &link{op: s.Op, run: watched(s.Op, s.RT), rt: s.RT})
 			}
 			g.connect(&t, f, part, frags, ports)
 			g.names = append(g.names, f.Name)

@@ -76,6 +76,10 @@ type Runtime struct {
 	Row []types.Field
 	// Stats are the operator's counters.
 	Stats *OpStats
+	// Times are the columns that the watermark bounds in the operator's output,
+	// InTimes those in its inputs. Checked builds alone have them.
+	Times   []TimeBound
+	InTimes [][]TimeBound
 
 	delta *state.Delta
 	ack   *Ack

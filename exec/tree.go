@@ -25,7 +25,8 @@ type Tree struct {
 type Stopper interface{ Stops() }
 
 type inputOf struct {
-	t     *Tree
+	rt    *Runtime
+	op    Operator
 	input int
 }
 
@@ -34,8 +35,8 @@ func (i inputOf) Emit(b *arrowbatch.Batch) error {
 		b.Release()
 		return nil
 	}
-	i.t.RT.Stats.RowsIn(b.Len)
-	return i.t.Op.ProcessBatch(i.input, b)
+	i.rt.Stats.RowsIn(b.Len)
+	return i.op.ProcessBatch(i.input, b)
 }
 
 // Run emits the tree's rows to out.
@@ -47,10 +48,11 @@ func (t *Tree) Run(out Output) error {
 	if t.Leaf != nil {
 		return t.Leaf.Run(t.RT, out)
 	}
-	if err := t.Op.Open(t.RT, out); err != nil {
+	op := watched(t.Op, t.RT)
+	if err := op.Open(t.RT, out); err != nil {
 		return err
 	}
-	defer t.Op.Close()
+	defer op.Close()
 	first := 0
 	if g, ok := t.Op.(Gated); ok {
 		first = g.StaticInput()
@@ -63,7 +65,7 @@ func (t *Tree) Run(out Output) error {
 		case k <= first:
 			i = k - 1
 		}
-		err := t.Children[i].Run(inputOf{t, i})
+		err := t.Children[i].Run(inputOf{t.RT, op, i})
 		if _, stops := t.Op.(Stopper); stops && errors.Is(err, ErrStop) {
 			break
 		}
@@ -71,5 +73,5 @@ func (t *Tree) Run(out Output) error {
 			return err
 		}
 	}
-	return t.Op.ProcessBarrier(Barrier{Epoch: 1, Now: t.RT.Eval.Now, Stop: true, Final: true})
+	return op.ProcessBarrier(Barrier{Epoch: 1, Now: t.RT.Eval.Now, Stop: true, Final: true})
 }

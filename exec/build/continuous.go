@@ -113,8 +113,8 @@ func isComplete(n physical.Node) bool {
 	return false
 }
 
-// push adds an operator to the end of a fragment.
-func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() exec.Operator) {
+// push adds an operator to the end of a fragment and returns its tasks' runtimes.
+func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() exec.Operator) []*exec.Runtime {
 	rts := make([]*exec.Runtime, f.Tasks)
 	for i := range rts {
 		rts[i] = b.runtime(n)
@@ -128,6 +128,7 @@ func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() ex
 		}
 		return append(s, exec.Step{Op: mk(), RT: rts[part]})
 	}
+	return rts
 }
 
 // after starts a fragment that reads others; those are complete then.
@@ -248,7 +249,9 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 			tasks = 1
 		}
 		if states = hash && agg.TwoPhase(); states {
-			b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg} })
+			for _, rt := range b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg} }) {
+				rt.Times = nil // its rows are not the node's
+			}
 			keys = positions(len(keys))
 		}
 		f = b.after(max(tasks, 1), exec.Input{From: f, Keys: keys, Timed: timed(n.Input[0])})

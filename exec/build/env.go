@@ -10,6 +10,7 @@ import (
 	"github.com/streamsql/streamsql/exec/operator"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/invariants"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/physical"
@@ -74,6 +75,9 @@ func (b *builder) runtime(n physical.Node) *exec.Runtime {
 	}
 	if rt.Fail == nil {
 		rt.Fail = firstError
+	}
+	if invariants.Enabled {
+		b.timeBounds(rt, n)
 	}
 	return rt
 }

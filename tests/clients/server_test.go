@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/streamsql/streamsql/internal/invariants"
 )
 
 var (
@@ -36,7 +38,11 @@ func server(t *testing.T) string {
 			return
 		}
 		binary = filepath.Join(dir, "streamsql")
-		if out, err := exec.Command("go", "build", "-o", binary, program).CombinedOutput(); err != nil {
+		args := []string{"build", "-o", binary}
+		if invariants.Enabled {
+			args = append(args, "-tags", "invariants")
+		}
+		if out, err := exec.Command("go", append(args, program)...).CombinedOutput(); err != nil {
 			buildErr = fmt.Errorf("%w\n%s", err, out)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/streamsql/streamsql/internal/invariants"
 )
 
 // binary is the program under test.
@@ -31,6 +33,9 @@ func TestMain(m *testing.M) {
 	args := []string{"build", "-o", binary}
 	if raceEnabled {
 		args = append(args, "-race")
+	}
+	if invariants.Enabled {
+		args = append(args, "-tags", "invariants")
 	}
 	if out, err := exec.Command("go", append(args, "../../cmd/streamsql")...).CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
@@ -113,6 +118,9 @@ func launch(t *testing.T, dir string, args ...string) *server {
 		}
 		if strings.Contains(s.log.String(), "DATA RACE") {
 			t.Errorf("data race:\n%s", s.log)
+		}
+		if _, broken, ok := strings.Cut(s.log.String(), invariants.Marker); ok {
+			t.Errorf("broken invariant: %s", broken)
 		}
 	})
 	return s
