@@ -25,8 +25,6 @@ func (b *builder) batchNode(n physical.Node) (*exec.Tree, bool, error) {
 	switch n := n.(type) {
 	case *physical.DistinctOn:
 		op = &operator.DistinctSorted{Keys: n.Keys}
-	case *physical.Expand:
-		op = &operator.Expand{Cols: n.Cols, Sets: n.Sets}
 	case *physical.SetOp:
 		op = &operator.SetOp{Except: n.Except, All: n.All, Shapes: shapes(n.Schema())}
 	case *physical.TopN:

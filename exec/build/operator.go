@@ -22,6 +22,8 @@ func (b *builder) operator(n physical.Node) (exec.Operator, error) {
 		return &operator.ProjectSet{Calls: setFuncs(n.Calls)}, nil
 	case *physical.Union:
 		return &operator.Union{}, nil
+	case *physical.Expand:
+		return &operator.Expand{Cols: n.Cols, Sets: n.Sets}, nil
 	case *physical.Window:
 		return b.window(n)
 	case *physical.HashAgg:

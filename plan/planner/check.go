@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan/logical"
@@ -24,8 +26,6 @@ func refuseNode(n logical.Node) error {
 	case *logical.OverWindow:
 		return refuse(n.Pos, "Aggregate with GROUP BY, or use SELECT DISTINCT ON for the first row of a group.",
 			"window functions (OVER) are not supported yet in a continuous query")
-	case *logical.Expand:
-		return refuse(-1, "Create one query per grouping set.", "grouping sets are not supported in a continuous query")
 	case *logical.Sort:
 		return refuse(n.Pos, "Sort when the result is read: SELECT … FROM the view ORDER BY …",
 			"ORDER BY is not supported in a continuous query")
@@ -77,12 +77,13 @@ func checkMode(root physical.Node, mode physical.OutputMode, sink bool, pos int)
 	case mode == physical.Append && !p.AppendOnly:
 		return sqlerr.Unsupported("output mode append needs rows that never change, but %s", changing(root)).At(pos).
 			WithHint("Use output_mode = 'update'.")
-	case mode == physical.Complete && !aggregates(root):
-		return sqlerr.Unsupported("output mode complete needs an aggregation").At(pos).
-			WithHint("Use output_mode = 'append' or 'update'.")
+	case mode == physical.Complete && !collected(root):
+		return sqlerr.Unsupported(
+			"output mode complete needs a result that it can hold, but every row of a stream is in this one").At(pos).
+			WithHint("Aggregate, or use SELECT DISTINCT, DISTINCT ON or ORDER BY … LIMIT; or use output_mode = 'append'.")
 	case mode == physical.Update && sink && !p.AppendOnly && p.Key == nil:
 		return sqlerr.Unsupported("output mode update needs columns that identify a row, and the result has none").At(pos).
-			WithHint("Select all columns of GROUP BY, or use output_mode = 'changelog'.")
+			WithHint("%s, or use output_mode = 'changelog'.", keyHint(root))
 	}
 	return nil
 }
@@ -103,14 +104,53 @@ func changing(n physical.Node) string {
 	return n.Describe().Op + " changes rows"
 }
 
-func aggregates(n physical.Node) bool {
-	if _, ok := n.(*physical.HashAgg); ok {
+// collected tells whether a result is that of groups, keys, first rows or tables,
+// and not each row of a stream: only such a one can be sent whole again and again.
+func collected(n physical.Node) bool {
+	switch n := n.(type) {
+	case *physical.HashAgg, *physical.TopN, *physical.Limit:
 		return true
-	}
-	for _, c := range n.Children() {
-		if aggregates(c) {
+	case *physical.DistinctOn:
+		if n.Prop.Key != nil { // else a key may come again
 			return true
 		}
 	}
-	return false
+	if len(n.Children()) == 0 {
+		return n.Props().Bounded
+	}
+	for _, c := range n.Children() {
+		if !collected(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// expands tells whether a plan has grouping sets.
+func expands(n physical.Node) bool {
+	if _, ok := n.(*physical.Expand); ok {
+		return true
+	}
+	return slices.ContainsFunc(n.Children(), expands)
+}
+
+// keyHint says what would give a result a key.
+func keyHint(n physical.Node) string {
+	if expands(n) {
+		return "Group by one set of columns"
+	}
+	for {
+		switch x := n.(type) {
+		case *physical.HashAgg:
+			return "Select all columns of GROUP BY"
+		case *physical.RelationScan:
+			return "Select the key of " + x.Object.Name.String()
+		case *physical.Union:
+			return "Select a constant that is another one in each part, and the keys of the parts"
+		}
+		if len(n.Children()) == 0 {
+			return "Aggregate by a key"
+		}
+		n = n.Children()[0]
+	}
 }

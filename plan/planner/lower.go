@@ -56,6 +56,12 @@ func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
 		return lw.distinctOn(n)
 	case *logical.ProjectSet:
 		return lw.projectSet(n)
+	case *logical.Expand:
+		return lw.expand(n)
+	case *logical.Sort:
+		if d, ok := n.Input().(*logical.DistinctOn); ok && !lw.batch && beginsWith(d.OrderBy, n.Keys) {
+			return lw.node(d) // the order only says which row is the first
+		}
 	}
 	return lw.batchNode(n)
 }
@@ -82,8 +88,6 @@ func (lw *lowerer) batchNode(n logical.Node) (physical.Node, error) {
 	case *logical.OverWindow:
 		b.Prop.Key = in[0].Props().Key
 		return &physical.OverWindow{Base: b, PartitionBy: n.PartitionBy, OrderBy: n.OrderBy, Calls: n.Calls}, nil
-	case *logical.Expand:
-		return &physical.Expand{Base: b, Cols: n.Cols, Sets: n.Sets}, nil
 	case *logical.Sort:
 		if d, ok := in[0].(*physical.DistinctOn); ok && beginsWith(d.OrderBy, n.Keys) {
 			return d, nil
@@ -462,6 +466,10 @@ func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in phys
 		}
 		d.Forget, d.Lag = d.Time, w.Delay
 	default:
+		if lw.mode == physical.Complete { // nothing is late, and nothing is forgotten
+			d.Time = -1
+			return nil
+		}
 		for _, k := range n.Keys {
 			if t, ok := in.Props().Time(k); ok {
 				d.Forget, d.Lag = k, t.Lag
