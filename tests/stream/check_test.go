@@ -175,22 +175,24 @@ func (r *runner) compare(line int, what string, want, got []string) {
 // folds compares what has come of all epochs so far.
 func (r *runner) folds(ep *epoch, mode string) {
 	r.t.Helper()
-	list := func(f fold) []string {
-		var out []string
-		for row, n := range f.rows {
-			for range max(n, 0) {
-				out = append(out, row)
-			}
-			if n < 0 {
-				out = append(out, "taken back and never given:"+row)
-			}
-		}
-		for _, row := range f.byKey {
+	r.compare(ep.line, "up to here, "+mode, r.want[mode].list(), r.got[mode].list())
+}
+
+// list is what a fold has come to.
+func (f fold) list() []string {
+	var out []string
+	for row, n := range f.rows {
+		for range max(n, 0) {
 			out = append(out, row)
 		}
-		return out
+		if n < 0 {
+			out = append(out, "taken back and never given:"+row)
+		}
 	}
-	r.compare(ep.line, "up to here, "+mode, list(r.want[mode]), list(r.got[mode]))
+	for _, row := range f.byKey {
+		out = append(out, row)
+	}
+	return out
 }
 
 // byID returns the operators by their number in the plan.

@@ -29,6 +29,11 @@
 //	op NAME KIND N                        the Nth operator of a kind in the plan,
 //	                                      named for op= below
 //	sql TEXT                              the query, its lines joined in order
+//	postgres SQL                          the same for PostgreSQL, where the
+//	                                      translation of sql is not
+//	postgres none WHY                     PostgreSQL has nothing like it
+//	closes COL …                          the columns that end the windows of a row,
+//	                                      else window_end and session_end
 //	columns COL:TYPE …                    the result's columns; rows have this shape
 //	key COL …                             the key that update mode goes by; without
 //	                                      the line rows are only added
@@ -39,6 +44,9 @@
 //	poll                                  real time: what follows comes in one read
 //	clock S                               the clock stands there from this epoch on
 //	in REL[/SPLIT] VALUES                 a row comes
+//	rows REL[/SPLIT] N VALUES             N rows come; {i*7%10+3} in a value is such
+//	                                      a term of their number from 0, computed
+//	                                      from the left to the right
 //	del TABLE VALUES                      a table's row goes
 //	end SOURCE[/SPLIT]                    read to the bound of the run, to the reader
 //	finished                              after this epoch the run ends by itself
@@ -59,6 +67,13 @@
 // timezone as the engine knows them; files_per_epoch 1: an available_now run reads
 // one epoch's rows of a split at a time; order fixed: rows come as they stand here
 // in every run; switch off: not run with a changed trigger.
+//
+// TestCasesEqualPostgres holds the same files against PostgreSQL, without the engine:
+// after each epoch, what the file states must come to the query's result there over
+// all rows so far. Output lines can be derived from that result, so that none needs
+// to come from the engine:
+//
+//	go test ./tests/stream -run EqualPostgres -derive 'union_*.txt'
 //
 // testdata/refused.txt lists the cases that the engine refuses as yet, each with
 // the error that it gives. A case that has come to work must leave the list.

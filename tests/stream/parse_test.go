@@ -19,12 +19,17 @@ type testCase struct {
 	setup   []string
 	ops     map[string]opRef
 	sql     string
-	columns []column
-	key     []int
-	hasKey  bool
-	modes   []string
-	refusal []refusal
-	epochs  []*epoch
+	// postgres is the query for PostgreSQL, if it is not translated; noPostgres: there
+	// is none that gives the same.
+	postgres   string
+	noPostgres bool
+	closes     []string // the columns that end windows, if not those of the usual names
+	columns    []column
+	key        []int
+	hasKey     bool
+	modes      []string
+	refusal    []refusal
+	epochs     []*epoch
 }
 
 // opRef is the nth operator of a kind in the plan, counted from 1.
@@ -70,6 +75,7 @@ type epoch struct {
 // step is what comes at once, with what is expected of it.
 type step struct {
 	line   int
+	last   int // the line of its last row
 	rows   []change
 	want   map[string]*output // by mode
 	counts []count
@@ -115,6 +121,8 @@ type kept struct {
 var (
 	allModes  = []string{"append", "update", "complete", "changelog"}
 	countWord = []string{"late", "partial", "dups", "nulltime", "state"}
+	// figureWords begin the lines that stand after an epoch's output.
+	figureWords = append([]string{"wm", "kept", "finished"}, countWord...)
 )
 
 // parser reads one file.
@@ -134,8 +142,12 @@ func parseFile(path string) ([]*testCase, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseCases(path, string(text))
+}
+
+func parseCases(path, text string) ([]*testCase, error) {
 	p := &parser{}
-	for i, l := range strings.Split(string(text), "\n") {
+	for i, l := range strings.Split(text, "\n") {
 		p.line = i + 1
 		if l = strings.TrimSpace(l); l == "" || l[0] == '#' {
 			continue
@@ -229,7 +241,7 @@ func (p *parser) begin(word string, f []string) error {
 			return fmt.Errorf("poll stands outside an epoch")
 		}
 		if p.e.polls {
-			p.s = &step{}
+			p.s = &step{last: p.line}
 			p.e.steps = append(p.e.steps, p.s)
 		}
 		p.e.polls, p.s.line = true, p.line
@@ -239,7 +251,7 @@ func (p *parser) begin(word string, f []string) error {
 	if err != nil || n != len(p.c.epochs)+1 {
 		return fmt.Errorf("the next epoch is %d", len(p.c.epochs)+1)
 	}
-	p.s = &step{line: p.line}
+	p.s = &step{line: p.line, last: p.line}
 	p.e = &epoch{n: n, line: p.line, before: p.before, steps: []*step{p.s}}
 	p.c.epochs, p.before = append(p.c.epochs, p.e), ""
 	return nil
@@ -265,6 +277,14 @@ func (p *parser) head(word, rest string, f []string) error {
 		p.c.ops[f[0]] = opRef{f[1], n}
 	case "sql":
 		p.c.sql += rest + "\n"
+	case "postgres":
+		if len(f) > 0 && f[0] == "none" {
+			p.c.noPostgres = true
+			return nil
+		}
+		p.c.postgres += rest + "\n"
+	case "closes":
+		p.c.closes = f
 	case "columns":
 		cols, err := columns(f)
 		p.c.columns = cols
@@ -373,6 +393,9 @@ func (c *testCase) relation(name string) *relation {
 }
 
 func (p *parser) inEpoch(word string, f []string) error {
+	if isMode(strings.Split(word, ",")...) != nil && !slices.Contains(figureWords, word) {
+		p.s.last = p.line
+	}
 	switch word {
 	case "finished":
 		p.e.finished = true
@@ -388,6 +411,8 @@ func (p *parser) inEpoch(word string, f []string) error {
 		x, err := strconv.ParseFloat(f[0], 64)
 		p.e.clock, p.e.hasClock = x, true
 		return err
+	case word == "rows":
+		return p.manyRows(f)
 	case word == "in" || word == "del":
 		return p.change(word == "del", f)
 	case word == "wm":

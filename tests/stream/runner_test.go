@@ -373,20 +373,10 @@ func (s *step) tables(c *testCase) bool {
 // feed gives a step's rows to all relations: tables in one transaction, sources at
 // once.
 func (r *runner) feed(s *step) {
-	var rows []change
-	var text strings.Builder
-	for _, ch := range s.rows {
-		rel := r.c.relation(ch.rel)
-		if !rel.table {
-			rows = append(rows, ch)
-			continue
-		}
-		line, err := ch.statement(rel)
-		r.must(err)
-		text.WriteString(line)
-	}
-	if text.Len() > 0 {
-		r.must(r.e.exec("BEGIN; " + text.String() + "COMMIT"))
+	text, rows, err := r.c.statements(s.rows)
+	r.must(err)
+	if text != "" {
+		r.must(r.e.exec("BEGIN; " + text + "COMMIT"))
 	}
 	if r.way.reversed {
 		slices.Reverse(rows)
@@ -394,25 +384,6 @@ func (r *runner) feed(s *step) {
 	if len(rows) > 0 {
 		r.e.w.append(rows)
 	}
-}
-
-// statement is the change of a table as SQL.
-func (c change) statement(rel *relation) (string, error) {
-	var values, conds []string
-	for i, f := range c.values {
-		v, err := sqlValue(rel.cols[i], f)
-		if err != nil {
-			return "", err
-		}
-		values = append(values, v)
-		if rel.key == "" || rel.key == rel.cols[i].name {
-			conds = append(conds, rel.cols[i].name+" IS NOT DISTINCT FROM "+v)
-		}
-	}
-	if c.del {
-		return "DELETE FROM " + rel.name + " WHERE " + strings.Join(conds, " AND ") + "; ", nil
-	}
-	return "INSERT INTO " + rel.name + " VALUES (" + strings.Join(values, ", ") + "); ", nil
 }
 
 // refusals tells whether the modes that must be refused are, each with its error.
