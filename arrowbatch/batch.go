@@ -33,7 +33,14 @@ type Batch struct {
 	// Split is the number of the source split that the rows come from, counted in
 	// the source task; it has a meaning up to the first operator that mixes rows.
 	Split int
+	// Origin is where the rows were read; nil: unknown. It goes with the rows up to
+	// the first operator that mixes batches.
+	Origin *Origin
 }
+
+// Origin is one read of a source's split: the rows that it gave lie at or after
+// From and before Until. "" is unknown, or the beginning of the split.
+type Origin struct{ Split, From, Until string }
 
 // NewBatch returns an insert-only batch of cols, which it takes over. n is the
 // number of rows (needed where there are no columns).
@@ -91,7 +98,8 @@ func (b *Batch) Bytes() int {
 // Take returns a new batch of the rows idx, in that order; b stays as it is. An
 // entry of -1 gives an inserted row of NULLs.
 func (b *Batch) Take(idx []int32) *Batch {
-	out := &Batch{Len: len(idx), Entered: b.Entered, Split: b.Split, Cols: make([]*Vec, len(b.Cols))}
+	out := &Batch{Len: len(idx), Entered: b.Entered, Split: b.Split, Origin: b.Origin,
+		Cols: make([]*Vec, len(b.Cols))}
 	for i, c := range b.Cols {
 		out.Cols[i] = c.Take(idx)
 	}

@@ -33,8 +33,8 @@ var ownRelations = []ownRelation{
 	{"settings", []string{"name text!", "value text!", "reset_value text!", "description text!"}},
 	{"queries", []string{"id int8!", "schema name!", "name name!", "kind text!", "state text!", "trigger text",
 		"output_mode text", "pool text", "epoch int8", "watermark timestamptz", "started_at timestamptz",
-		"restarts int8!", "rows_in int8!", "rows_out int8!", "late_rows int8!", "failed_rows int8!",
-		"state_bytes int8!", "error_code text", "error text"}},
+		"restarts int8!", "rows_in int8!", "rows_out int8!", "late_rows int8!", "bad_rows int8!",
+		"failed_rows int8!", "state_bytes int8!", "error_code text", "error text"}},
 	{"progress", []string{"query_id int8!", "query name!", "epoch int8!", "rows_in int8!", "rows_out int8!",
 		"duration_ms float8!", "commit_ms float8!", "watermark timestamptz"}},
 	{"operators", []string{"query_id int8!", "query name!", "operator int8!", "name text!", "rows_in int8!",
@@ -45,8 +45,9 @@ var ownRelations = []ownRelation{
 	{"state", []string{"query_id int8!", "query name!", "operator int8!", "name text!", "rows int8!", "bytes int8!"}},
 	{"bad_rows", []string{"query_id int8!", "query name!", "source text!", "split text!", "\"offset\" text!",
 		"at timestamptz!", "reason text!", "bytes bytea"}},
-	{"late_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!",
-		"event_time timestamptz", "watermark timestamptz", "\"row\" text!"}},
+	{"late_rows", []string{"query_id int8!", "query name!", "operator_id int8!", "operator text!", "at timestamptz!",
+		"reason text!", "event_time timestamptz", "watermark timestamptz", "split text", "\"offset\" text",
+		"end_offset text", "op text!", "\"row\" json!"}},
 	{"failed_rows", []string{"query_id int8!", "query name!", "operator text!", "at timestamptz!", "op text!",
 		"code text!", "error text!", "\"row\" text!"}},
 	{"checkpoints", []string{"query_id int8!", "query name!", "epoch int8!", "plan text!", "finished bool!",
@@ -54,6 +55,8 @@ var ownRelations = []ownRelation{
 	{"pools", []string{"name text!", "queries int8!", "running int8!"}},
 	{"sessions", []string{"pid int4!", "\"user\" name!", "database name!", "application text!", "client text",
 		"state text!", "query text!", "started_at timestamptz!"}},
+	{"reads", []string{"query_id int8!", "query name!", "source text!", "name text!", "rows_in int8!",
+		"bad_rows int8!"}},
 }
 
 // OwnRelations returns the names of the relations of schema streamsql with those of

@@ -65,8 +65,8 @@ type BadRow struct {
 	Micros int64 // when it was met
 }
 
-// BadRows receives what a reader with on_error = 'skip' leaves out. It is safe
-// for concurrent use and bounded; it never blocks.
+// BadRows receives what a reader with on_error = 'skip' leaves out, before the Read
+// that moves past it returns. It is safe for concurrent use and never blocks.
 type BadRows interface {
 	Add(BadRow)
 }

@@ -25,10 +25,21 @@ type Ack struct {
 	Now int64
 	// Ended: the task's sources have ended for good.
 	Ended bool
+	// Counts are the operators' counters at the barrier, by operator.
+	Counts map[string][]int64
+	// Late are rows that operators dropped as late in the epoch, as far as they are
+	// to be kept.
+	Late []LateRows
+	// Source names the task's source, BadRows counts its records that could not be
+	// decoded, and Bad are those to be kept.
+	Source  string
+	BadRows int64
+	Bad     []connector.BadRow
 	// Cut: a split was stopped by the pace's row limit before its bound.
 	Cut bool
 
-	done []func()
+	lateRows int // in Late
+	done     []func()
 }
 
 // OwnWatermark is what a task has come to with its splits of a source.
@@ -39,7 +50,7 @@ type OwnWatermark struct {
 
 func newAck(task int, s *state.Store) *Ack {
 	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Own: map[string]OwnWatermark{},
-		Prepared: map[string][][]byte{}}
+		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}}
 	if s != nil {
 		a.Delta = s.NewDelta()
 	}
@@ -52,4 +63,8 @@ func (a *Ack) Done() {
 		f()
 	}
 	a.done = nil
+	for _, l := range a.Late {
+		l.Rows.Release()
+	}
+	a.Late = nil
 }

@@ -73,9 +73,10 @@ type Resumer interface {
 	Resume(w arrowbatch.EventTime)
 }
 
-// save puts the watermarks of resumers into the checkpoint.
+// save puts the counters and the watermarks of resumers into the checkpoint.
 func (c *chain) save(a *Ack) {
 	for _, l := range c.links {
+		a.addCounts(l.rt.Stats)
 		if _, ok := l.op.(Resumer); ok && l.last != arrowbatch.NoTime {
 			a.Watermarks[l.rt.Stats.Key()] = map[string]int64{"": l.last}
 		}

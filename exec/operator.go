@@ -69,9 +69,9 @@ type Runtime struct {
 	// returns the first error, which ends the read; in a continuous query it
 	// records them and returns nil.
 	Fail func(rt *Runtime, b *arrowbatch.Batch, errs []expr.RowError) error
-	// Late takes the rows of b that were dropped as late under the watermark w; time
-	// is the column that was tested. Nil: they are counted only.
-	Late func(rt *Runtime, b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime)
+	// KeepLate is how many late rows of an epoch go with its acknowledgement: the
+	// last ones; 0: they are counted only; KeepAll.
+	KeepLate int
 	// Row describes the columns of the first input, to show rows with.
 	Row []types.Field
 	// Stats are the operator's counters.
@@ -83,17 +83,6 @@ type Runtime struct {
 
 	delta *state.Delta
 	ack   *Ack
-}
-
-// DropLate counts late rows and hands them to who keeps them.
-func (rt *Runtime) DropLate(b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime) {
-	if len(rows) == 0 {
-		return
-	}
-	rt.Stats.Late(len(rows))
-	if rt.Late != nil {
-		rt.Late(rt, b, rows, time, w)
-	}
 }
 
 // Owns tells whether this task keeps the keys of a vnode.
@@ -116,11 +105,15 @@ func (rt *Runtime) AfterCommit(fn func()) {
 	}
 }
 
-// OpStats counts what an operator did since it was opened. The owner adds with
-// plain writes at batch ends through Add; readers may be anywhere.
+// OpStats counts what an operator did since its query was created. The owner adds
+// at batch ends; readers may be anywhere.
 type OpStats struct {
 	Name string
 	ID   int
+	// First and Second are set in the phases of an operator that runs in two: what
+	// goes between them is neither its input nor its output.
+	First, Second bool
+
 	rowsIn, rowsOut, late, partial, nullTime,
 	dups, failed, groups, bytes counter
 }

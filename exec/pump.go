@@ -25,6 +25,7 @@ type pumped struct {
 	// atBound: the order is carried out. ended: the split has no more rows ever.
 	atBound, ended, idle, cut bool
 	err                       error
+	bad                       []connector.BadRow // met in this read
 }
 
 // pump reads one split ahead of its task: reading and decoding run beside the
@@ -36,6 +37,7 @@ type pump struct {
 	from   connector.Offset
 	orders chan order
 	out    chan<- pumped
+	bad    BadRows
 }
 
 func (p *pump) run(ctx context.Context) error {
@@ -67,6 +69,9 @@ func (p *pump) carryOut(ctx context.Context, r connector.Reader, o order) error 
 			return nil
 		}
 		m := pumped{batch: b, next: next}
+		if p.bad != nil {
+			m.bad = p.bad.Take(p.split.ID)
+		}
 		if b != nil {
 			rows += b.Len
 		}

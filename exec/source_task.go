@@ -22,6 +22,10 @@ type SourceSpec struct {
 	// IdleTimeout is after how long without rows a split stops holding the
 	// watermark back; 0: never.
 	IdleTimeout time.Duration
+	// Bad has the records that the source's readers could not decode; nil: there are
+	// none. KeepBad is how many of an epoch are to be kept, as Runtime.KeepLate.
+	Bad     BadRows
+	KeepBad int
 }
 
 // splitState is what a source task knows of one of its splits.
@@ -166,7 +170,7 @@ func (t *sourceTask) addSplits(ctx context.Context, splits []connector.Split) {
 		}
 		from := connector.Offset(t.spec.Start[sp.ID])
 		p := &pump{split: sp, index: len(t.splits), source: t.spec.Source, from: from,
-			orders: make(chan order, 1), out: t.out}
+			orders: make(chan order, 1), out: t.out, bad: t.spec.Bad}
 		s := &splitState{id: sp.ID, pump: p, offset: from, lastRow: t.clock.Now()}
 		t.splits = append(t.splits, s)
 		t.pumps.Go("read "+t.spec.Name+"/"+sp.ID, func(context.Context) error { return p.run(ctx) })
@@ -193,9 +197,11 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		return false, m.err
 	}
 	s := t.splits[m.split]
+	t.ack.addBad(m.bad, t.spec.KeepBad)
 	if m.batch != nil && m.batch.Len > 0 {
 		t.rows += int64(m.batch.Len)
 		m.batch.Split = m.split
+		m.batch.Origin = &arrowbatch.Origin{Split: s.id, From: string(s.offset), Until: string(m.next)}
 		m.batch.Entered = clock.Micros(t.clock)
 		if t.waiting < 0 {
 			t.chain.at(max(m.batch.Entered, t.chain.now+1))
@@ -297,7 +303,7 @@ func (t *sourceTask) allIdle() bool {
 }
 
 func (t *sourceTask) fillAck() {
-	t.ack.Rows, t.rows = t.rows, 0
+	t.ack.Source, t.ack.Rows, t.rows = t.spec.Name, t.rows, 0
 	t.ack.Ended, t.ack.Cut, t.cut = t.ended(), t.cut, false
 	off := map[string]connector.Offset{}
 	for _, s := range t.splits {

@@ -8,10 +8,18 @@ import (
 type counter struct{ atomic.Int64 }
 
 // RowsIn adds rows that came in.
-func (s *OpStats) RowsIn(n int) { s.rowsIn.Add(int64(n)) }
+func (s *OpStats) RowsIn(n int) {
+	if !s.Second {
+		s.rowsIn.Add(int64(n))
+	}
+}
 
 // RowsOut adds rows that left.
-func (s *OpStats) RowsOut(n int) { s.rowsOut.Add(int64(n)) }
+func (s *OpStats) RowsOut(n int) {
+	if !s.First {
+		s.rowsOut.Add(int64(n))
+	}
+}
 
 // Late adds rows dropped whole as late.
 func (s *OpStats) Late(n int) { s.late.Add(int64(n)) }
@@ -32,6 +40,22 @@ func (s *OpStats) Failed(n int) { s.failed.Add(int64(n)) }
 func (s *OpStats) State(groups, bytes int) {
 	s.groups.Store(int64(groups))
 	s.bytes.Store(int64(bytes))
+}
+
+// Counts returns what was counted since the query was created, as a checkpoint
+// keeps it: see Restore.
+func (s *OpStats) Counts() []int64 {
+	return []int64{s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(), s.nullTime.Load(),
+		s.dups.Load(), s.failed.Load()}
+}
+
+// Restore sets the counters to what a checkpoint has.
+func (s *OpStats) Restore(counts []int64) {
+	for i, c := range []*counter{&s.rowsIn, &s.rowsOut, &s.late, &s.partial, &s.nullTime, &s.dups, &s.failed} {
+		if i < len(counts) {
+			c.Store(counts[i])
+		}
+	}
 }
 
 // StatsValues is a reading of OpStats.

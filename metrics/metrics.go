@@ -2,11 +2,11 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Query is a reading of one continuous query. Counters count since its start.
+// Query is a reading of one continuous query. Rows are counted since its creation.
 type Query struct {
-	Name, Kind, State                                           string
-	Epoch                                                       uint64
-	Restarts, RowsIn, RowsOut, LateRows, FailedRows, StateBytes int64
+	Name, Kind, State                                                    string
+	Epoch                                                                uint64
+	Restarts, RowsIn, RowsOut, LateRows, BadRows, FailedRows, StateBytes int64
 	// Watermark is in seconds since the Unix epoch; HasWatermark tells whether there
 	// is one.
 	Watermark    float64
@@ -18,7 +18,6 @@ type Query struct {
 // Server is a reading of the server.
 type Server struct {
 	Sessions int
-	BadRows  int64
 	Queries  []Query
 }
 
@@ -34,10 +33,7 @@ func perQuery(name, help string, typ prometheus.ValueType, value func(*Query) fl
 
 var (
 	sessions = prometheus.NewDesc("streamsql_sessions", "Connected sessions.", nil, nil)
-	badRows  = prometheus.NewDesc("streamsql_bad_rows_kept",
-		"Records that could not be decoded and are kept in streamsql.bad_rows.",
-		nil, nil)
-	states = prometheus.NewDesc("streamsql_query_state", "1 for the state that the query is in.",
+	states   = prometheus.NewDesc("streamsql_query_state", "1 for the state that the query is in.",
 		[]string{"query", "kind", "state"}, nil)
 	watermark = prometheus.NewDesc("streamsql_query_watermark_seconds",
 		"Watermark in seconds since the Unix epoch.", []string{"query", "kind"}, nil)
@@ -52,6 +48,8 @@ var (
 			func(q *Query) float64 { return float64(q.RowsOut) }),
 		perQuery("late_rows_total", "Rows dropped as late.", prometheus.CounterValue,
 			func(q *Query) float64 { return float64(q.LateRows) }),
+		perQuery("bad_rows_total", "Records of sources that could not be decoded.", prometheus.CounterValue,
+			func(q *Query) float64 { return float64(q.BadRows) }),
 		perQuery("failed_rows_total", "Rows whose expressions failed.", prometheus.CounterValue,
 			func(q *Query) float64 { return float64(q.FailedRows) }),
 		perQuery("state_bytes", "Memory of the operators' state.", prometheus.GaugeValue,
@@ -71,7 +69,7 @@ func New(read func() Server) *Collector { return &Collector{read} }
 
 // Describe lists the figures.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sessions, badRows, states, watermark} {
+	for _, d := range []*prometheus.Desc{sessions, states, watermark} {
 		ch <- d
 	}
 	for _, f := range figures {
@@ -83,7 +81,6 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.read()
 	ch <- prometheus.MustNewConstMetric(sessions, prometheus.GaugeValue, float64(s.Sessions))
-	ch <- prometheus.MustNewConstMetric(badRows, prometheus.GaugeValue, float64(s.BadRows))
 	for i := range s.Queries {
 		q := &s.Queries[i]
 		ch <- prometheus.MustNewConstMetric(states, prometheus.GaugeValue, 1, q.Name, q.Kind, q.State)

@@ -35,7 +35,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%s: %d figures with sum %v, want %d and %v", name, count[name], sum[name], want.n, want.sum)
 		}
 	}
-	if want := 4 + len(figures); len(families) != want {
+	if want := 3 + len(figures); len(families) != want {
 		t.Errorf("%d families, want %d", len(families), want)
 	}
 }

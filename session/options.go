@@ -11,6 +11,7 @@ import (
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql"
+	"github.com/streamsql/streamsql/stream"
 )
 
 // queryOption is an option that the engine keeps, whatever the connector.
@@ -29,6 +30,8 @@ func (d *queryOption) altersOf(k catalog.Kind) bool {
 var (
 	queryKinds  = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow, catalog.KindTable}
 	outputKinds = []catalog.Kind{catalog.KindMaterializedView, catalog.KindSink, catalog.KindFlow}
+	lateKinds   = append([]catalog.Kind{catalog.KindSource}, outputKinds...)
+	badKinds    = []catalog.Kind{catalog.KindSource, catalog.KindTable}
 )
 
 // queryOptions are the engine's options by name.
@@ -41,6 +44,8 @@ var queryOptions = map[string]queryOption{
 	"watermark_splits":    {[]catalog.Kind{catalog.KindSource, catalog.KindTable}, false, oneOf("min", "max")},
 	"pool":                {queryKinds, true, checkName},
 	"parallelism":         {queryKinds, false, checkCount},
+	stream.LateRowsOption: {lateKinds, false, checkKeep},
+	stream.BadRowsOption:  {badKinds, false, checkKeep},
 }
 
 func oneOf(words ...string) func(string) (string, string) {
@@ -74,6 +79,14 @@ func checkCount(v string) (string, string) {
 		return strconv.Itoa(n), ""
 	}
 	return "", "Write a whole number above 0."
+}
+
+func checkKeep(v string) (string, string) {
+	k, want := stream.ParseKeep(v)
+	if k.Table != nil {
+		return "", "Valid values are: drop, keep, keep N."
+	}
+	return k.String(), want
 }
 
 func checkName(v string) (string, string) {
@@ -203,6 +216,11 @@ func (s *Session) checkSource(o *catalog.Object) error {
 	}
 	if f.Source == nil {
 		return sqlerr.Unsupported("connector %q cannot be read from", o.Options["connector"])
+	}
+	if _, given := o.Options[stream.BadRowsOption]; given && o.FormatOptions["on_error"] != "skip" {
+		return sqlerr.New(sqlerr.InvalidParameterValue, "option %q needs on_error = 'skip'", stream.BadRowsOption).
+			WithDetail("Without it the first bad record stops the query.").
+			WithHint("Write FORMAT ... ENCODE ... (on_error = 'skip').")
 	}
 	if len(o.Columns) == 0 {
 		return sqlerr.New(sqlerr.InvalidTableDefinition, "%s %q has no columns", o.Kind, o.Name.Name).

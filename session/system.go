@@ -18,7 +18,7 @@ func NewSystemProvider(m *stream.Manager, store *state.Store) catalog.SystemProv
 	fill := map[string]func(*catalog.Rows) error{"queries": p.queries, "progress": p.progress,
 		"operators": p.operators, "state": p.state, "pools": p.pools, "splits": p.splits,
 		"watermarks": p.watermarks, "checkpoints": p.checkpoints, "bad_rows": p.badRows,
-		"failed_rows": p.failedRows, "late_rows": p.lateRows}
+		"failed_rows": p.failedRows, "late_rows": p.lateRows, "reads": p.reads}
 	return func(name string, cols []catalog.Column) (*arrowbatch.Batch, error) {
 		rows := catalog.NewRows(cols)
 		if fn := fill[name]; fn != nil {
@@ -60,7 +60,7 @@ func (p *systemProvider) queries(r *catalog.Rows) error {
 		v := catalog.Vals{"id": int64(s.ID), "schema": s.Schema, "name": s.Name, "kind": s.Kind,
 			"state": s.State.String(), "trigger": s.Trigger, "output_mode": s.OutputMode, "epoch": s.Epoch,
 			"watermark": known(s.Watermark), "restarts": s.Restarts, "rows_in": s.RowsIn, "rows_out": out,
-			"late_rows": late, "failed_rows": failed, "state_bytes": bytes}
+			"late_rows": late, "bad_rows": s.BadRows, "failed_rows": failed, "state_bytes": bytes}
 		if s.Pool != "" {
 			v["pool"] = s.Pool
 		}
@@ -94,6 +94,16 @@ func (p *systemProvider) operators(r *catalog.Rows) error {
 				"rows_in": op.RowsIn, "rows_out": op.RowsOut, "late_rows": op.Late, "partly_late_rows": op.Partial,
 				"null_time_rows": op.NullTime, "duplicate_rows": op.Dups, "failed_rows": op.Failed,
 				"state_rows": op.Groups, "state_bytes": op.Bytes})
+		}
+	}
+	return nil
+}
+
+func (p *systemProvider) reads(r *catalog.Rows) error {
+	for _, s := range p.m.Status() {
+		for _, src := range s.Sources {
+			r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src.Operator, "name": src.Name,
+				"rows_in": src.Rows, "bad_rows": src.Bad})
 		}
 	}
 	return nil
@@ -211,19 +221,26 @@ func (p *systemProvider) checkpoints(r *catalog.Rows) error {
 }
 
 func (p *systemProvider) badRows(r *catalog.Rows) error {
-	for _, b := range p.m.BadRows() {
-		r.Row(catalog.Vals{"query_id": int64(b.Query), "query": b.Name, "source": b.Source, "split": b.Split,
-			"offset": string(b.Offset), "at": b.Micros, "reason": b.Reason, "bytes": b.Bytes})
+	all, err := p.m.Kept(state.BadRecord)
+	for _, k := range all {
+		for _, b := range k.Bad {
+			r.Row(catalog.Vals{"query_id": int64(k.Query), "query": k.Name, "source": b.Source, "split": b.Split,
+				"offset": string(b.Offset), "at": b.Micros, "reason": b.Reason, "bytes": b.Bytes})
+		}
 	}
-	return nil
+	return err
 }
 
 func (p *systemProvider) lateRows(r *catalog.Rows) error {
-	for _, l := range p.m.LateRows() {
-		r.Row(catalog.Vals{"query_id": int64(l.Query), "query": l.Name, "operator": l.Operator, "at": l.Micros,
-			"event_time": l.EventTime, "watermark": l.Watermark, "row": l.Row})
+	all, err := p.m.Kept(state.LateRecord)
+	for _, k := range all {
+		for i := range k.Late {
+			v := k.Late[i].Vals()
+			v["query_id"], v["query"] = int64(k.Query), k.Name
+			r.Row(v)
+		}
 	}
-	return nil
+	return err
 }
 
 func (p *systemProvider) failedRows(r *catalog.Rows) error {

@@ -28,10 +28,20 @@ type Checkpoint struct {
 	Feeds map[string]uint32 `json:"feeds,omitempty"`
 	// Now is what now() was in the epoch, in microseconds since the Unix epoch.
 	Now int64 `json:"now,omitempty"`
+	// Counts are the operators' counters since the query was created, by operator
+	// (exec.OpStats), and Reads those of the sources, by source.
+	Counts map[string][]int64   `json:"counts,omitempty"`
+	Reads  map[string]ReadCount `json:"reads,omitempty"`
 	// Plan is the fingerprint of the plan that the state belongs to.
 	Plan string `json:"plan,omitempty"`
 	// Finished is set when a bounded query has ended.
 	Finished bool `json:"finished,omitempty"`
+}
+
+// ReadCount counts what a query read of a source.
+type ReadCount struct {
+	Rows int64 `json:"rows"`
+	Bad  int64 `json:"bad,omitempty"` // records that could not be decoded
 }
 
 // Commit makes an epoch durable: the changes of all deltas and the checkpoint, in

@@ -18,5 +18,7 @@
 //	    registered reader still needs.
 //	S5  The directory's format version is written first and checked first; a
 //	    newer one is refused.
-//	S6  Whoever fails to commit has changed nothing.
+//	S6  A query's records (rows that it left out) are written with the epoch in
+//	    which it did, and with the counts of that epoch.
+//	S7  Whoever fails to commit has changed nothing.
 package state

@@ -20,5 +20,7 @@
 //	    before that of n+1.
 //	Q3  The first epoch of a run has a bound, whatever the trigger: stored rows and
 //	    static sides are read whole before results leave.
-//	Q4  What fails here fails one query.
+//	Q4  What a query has counted and left out by epoch n is stored with epoch n, so
+//	    that a crash neither loses nor doubles it.
+//	Q5  What fails here fails one query.
 package stream

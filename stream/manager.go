@@ -43,9 +43,7 @@ type Manager struct {
 	// changed is closed and renewed whenever a query changes its state.
 	changed chan struct{}
 
-	bad    ring[BadRow]
 	failed ring[FailedRow]
-	late   ring[LateRow]
 }
 
 // NewManager returns a manager without queries.

@@ -9,10 +9,8 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
-	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/expr"
-	"github.com/streamsql/streamsql/format"
 	"github.com/streamsql/streamsql/internal/clock"
 )
 
@@ -26,7 +24,7 @@ func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.Row
 	for _, e := range errs {
 		op := b.OpAt(int(e.Row))
 		row := arrowbatch.AppendRow(nil, b.Cols, int(e.Row))
-		text := rowJSON(rt, b, e.Row)
+		text := rowJSON(rt.Row, b, int(e.Row))
 		q.m.failed.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name,
 			Micros: clock.Micros(rt.Clock), Code: string(e.Err.Code), Message: e.Err.Message,
 			Delete: op == arrowbatch.Delete, Row: text})
@@ -47,72 +45,15 @@ func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.Row
 	return nil
 }
 
-// rowJSON shows one row of an operator's input; without names for the columns, as
-// plain text.
-func rowJSON(rt *exec.Runtime, b *arrowbatch.Batch, i int32) string {
-	if len(rt.Row) == len(b.Cols) {
-		cols := make([]format.Column, len(rt.Row))
-		for k, f := range rt.Row {
-			cols[k] = format.Column{Name: f.Name, Type: f.Type}
-		}
-		return string(format.AppendJSONRow(nil, cols, b.Cols, int(i), nil))
-	}
-	one := b.Take([]int32{i})
+// rowText shows one row as text without names.
+func rowText(b *arrowbatch.Batch, i int) string {
+	one := b.Take([]int32{int32(i)})
 	defer one.Release()
 	return strings.TrimSpace(strings.TrimLeft(arrowbatch.Pretty(one), "+- "))
 }
 
-// lateRows is every operator's Late in a continuous query: the rows are kept for
-// inspection, as far as there is room.
-func (q *Query) lateRows(rt *exec.Runtime, b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime) {
-	if len(rows) > keptRows {
-		rows = rows[len(rows)-keptRows:]
-	}
-	o, _ := q.options()
-	for _, i := range rows {
-		q.m.late.put(LateRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name, Micros: clock.Micros(rt.Clock),
-			EventTime: b.Cols[time].I64[i], Watermark: w, Row: rowJSON(rt, b, i)})
-	}
-}
-
-// LateRow is a row that was dropped as late.
-type LateRow struct {
-	Query                uint32
-	Name                 string
-	Operator             string
-	Micros               int64
-	EventTime, Watermark arrowbatch.EventTime
-	// Row is the row as JSON.
-	Row string
-}
-
-// LateRows returns the last rows that were dropped as late.
-func (m *Manager) LateRows() []LateRow { return m.late.all() }
-
-// badRows returns where the readers of a query's source put records that could
-// not be decoded.
-func (m *Manager) badRows(q *Query) func(object string) connector.BadRows {
-	return func(object string) connector.BadRows { return &badRows{q, object} }
-}
-
-type badRows struct {
-	q      *Query
-	source string
-}
-
-func (b *badRows) Add(r connector.BadRow) {
-	st := b.q.Status()
-	b.q.m.bad.put(BadRow{BadRow: r, Query: st.ID, Name: st.Name, Source: b.source})
-}
-
-// BadRows returns the last records that could not be decoded.
-func (m *Manager) BadRows() []BadRow { return m.bad.all() }
-
 // FailedRows returns the last rows whose expressions failed.
 func (m *Manager) FailedRows() []FailedRow { return m.failed.all() }
-
-// keptRows is how many bad and failed rows each are kept for inspection.
-const keptRows = 1000
 
 // ring keeps the last rows of a kind.
 type ring[T any] struct {
@@ -134,14 +75,6 @@ func (r *ring[T]) all() []T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]T(nil), r.rows...)
-}
-
-// BadRow is a record that could not be decoded.
-type BadRow struct {
-	connector.BadRow
-	Query  uint32
-	Name   string
-	Source string
 }
 
 // FailedRow is a row whose expression failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,7 +49,8 @@ type run struct {
 	cut    bool            // the last epoch left rows behind that it could have read
 	// committing is the outstanding commit's result, nil for none.
 	committing chan error
-	rowsIn     int64
+	keep       *keeper
+	reads      map[string]state.ReadCount // by source
 }
 
 // run runs the query once. finished is true when a bounded run has ended.
@@ -66,8 +68,15 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	env := &build.Env{Store: q.m.cfg.Store, Registry: q.m.cfg.Registry, Clock: q.m.cfg.Clock,
-		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors, Late: q.lateRows,
-		BadRows: q.m.badRows(q)}
+		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors}
+	keep, err := newKeeper(q)
+	if err == nil {
+		err = keep.plan(o, p.Root)
+	}
+	if err != nil {
+		return false, err
+	}
+	env.KeepLate, env.KeepBad = keep.keepLate, keep.keepBad
 	_, isView := p.Root.(*physical.Materialize)
 	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
 		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView,
@@ -76,14 +85,19 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	r := &run{q: q, c: c, plan: fingerprint(p), at: bounds{}, known: map[string]map[string]bool{},
-		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}}
+	r := &run{q: q, c: c, keep: keep, reads: map[string]state.ReadCount{}, plan: fingerprint(p), at: bounds{},
+		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}}
 	if last != nil {
 		r.epoch, r.now = last.Epoch, last.Now
 		for name, by := range last.Offsets {
 			r.at[name] = map[string]connector.Offset{}
 			for s, off := range by {
 				r.at[name][s] = connector.Offset(off)
+			}
+		}
+		for name, n := range last.Reads {
+			if s := c.Sources[name]; s != nil && !s.Static {
+				r.reads[name] = n
 			}
 		}
 	}
@@ -122,6 +136,7 @@ func (q *Query) prepare() (o *catalog.Object, opt options, err error) {
 func (q *Query) started(r *run) {
 	q.mu.Lock()
 	q.status.Started, q.status.Epoch = q.m.cfg.Clock.Now(), r.epoch
+	q.status.read(r.sourceStatus(&state.Checkpoint{Reads: r.reads}))
 	stats := r.c.Stats
 	q.stats = func() []exec.StatsValues { return merge(stats) }
 	q.mu.Unlock()
@@ -204,7 +219,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan,
 		Offsets: map[string]map[string]string{}, Watermarks: map[string]map[string]int64{},
-		Prepared: map[string][][]byte{}, Feeds: map[string]uint32{}}
+		Prepared: map[string][][]byte{}, Feeds: map[string]uint32{}, Counts: map[string][]int64{}}
 	for name, s := range r.c.Sources {
 		if s.Relation != nil && !s.Static {
 			cp.Feeds[name] = s.Relation.ID
@@ -217,7 +232,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 	for _, a := range acks {
 		r.now = max(r.now, a.Now)
 		r.cut = r.cut || a.Cut
-		r.rowsIn += a.Rows
+		r.count(cp, a)
 		for name, by := range a.Offsets {
 			r.over[name] = r.over[name] && a.Ended
 			if r.at[name] == nil {
@@ -264,6 +279,25 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 	return cp
 }
 
+// count takes in what a task has counted.
+func (r *run) count(cp *state.Checkpoint, a *exec.Ack) {
+	for op, c := range a.Counts {
+		sum := cp.Counts[op]
+		if sum == nil {
+			cp.Counts[op] = c
+			continue
+		}
+		for i, n := range c {
+			sum[i] += n
+		}
+	}
+	if a.Source != "" {
+		n := r.reads[a.Source]
+		r.reads[a.Source] = state.ReadCount{Rows: n.Rows + a.Rows, Bad: n.Bad + a.BadRows}
+	}
+	cp.Reads = maps.Clone(r.reads)
+}
+
 // meet takes in what a source task has come to.
 func (r *run) meet(a *exec.Ack) {
 	for op, own := range a.Own {
@@ -287,10 +321,9 @@ func (r *run) meet(a *exec.Ack) {
 func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack, began time.Time) {
 	done := make(chan error, 1)
 	r.committing = done
-	rows := r.rowsIn
 	spawn.Go("commit", func() error {
 		begin := r.q.m.cfg.Clock.Now()
-		err := r.q.m.cfg.Store.Commit(cp, deltas(acks)...)
+		err := r.store(cp, acks)
 		for _, a := range acks {
 			a.Done()
 		}
@@ -304,9 +337,34 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 		}
 		r.moved(cp)
 		now := r.q.m.cfg.Clock.Now()
-		r.q.committed(r, cp, rows, now.Sub(began), now.Sub(begin))
+		r.q.committed(r, cp, now.Sub(began), now.Sub(begin))
 		return nil
 	}, func(err error) { done <- err })
+}
+
+// store makes the epoch durable, with the rows that were left out in it.
+func (r *run) store(cp *state.Checkpoint, acks []*exec.Ack) error {
+	objects := map[string]*catalog.Object{}
+	for name, s := range r.c.Sources {
+		objects[name] = s.Object
+	}
+	kept, err := r.keep.write(acks, objects)
+	if err != nil {
+		return err
+	}
+	return r.q.m.cfg.Store.Commit(cp, append(deltas(acks), kept)...)
+}
+
+// sourceStatus tells what was read of each source by the end of an epoch.
+func (r *run) sourceStatus(cp *state.Checkpoint) []SourceStatus {
+	var out []SourceStatus
+	for _, name := range slices.Sorted(maps.Keys(cp.Reads)) {
+		if s := r.c.Sources[name]; s != nil {
+			out = append(out, SourceStatus{Operator: name, Name: s.Object.Name.String(), Rows: cp.Reads[name].Rows,
+				Bad: cp.Reads[name].Bad})
+		}
+	}
+	return out
 }
 
 func deltas(acks []*exec.Ack) []*state.Delta {
@@ -350,11 +408,11 @@ func (r *run) awaitCommit() error {
 }
 
 // committed updates the status after an epoch.
-func (q *Query) committed(r *run, cp *state.Checkpoint, rows int64, took, commit time.Duration) {
+func (q *Query) committed(r *run, cp *state.Checkpoint, took, commit time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.status.Epoch, q.status.Offsets = cp.Epoch, cp.Offsets
-	q.status.RowsIn = rows
+	q.status.read(r.sourceStatus(cp))
 	q.status.Duration, q.status.Commit = took, commit
 	q.status.Watermark = q.opt.watermark(cp, r.c)
 }

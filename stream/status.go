@@ -38,14 +38,35 @@ type Status struct {
 	Epoch    uint64
 	Started  time.Time
 	Restarts int
-	// RowsIn counts rows read from sources since the start of the server.
+	// RowsIn and BadRows count rows and records that could not be decoded, read from
+	// sources since the query was created, and Sources does by source.
 	RowsIn    int64
+	BadRows   int64
+	Sources   []SourceStatus
 	Watermark int64 // least of the query's watermark operators, NoTime for none
 	Operators []exec.StatsValues
 	// Offsets are the committed ones by source name and split.
 	Offsets map[string]map[string]string
 	// Duration and Commit are those of the last epoch.
 	Duration, Commit time.Duration
+}
+
+// SourceStatus is what a query has read of a source. A static side counts from the
+// query's start.
+type SourceStatus struct {
+	// Operator is the source's place in the plan.
+	Operator string
+	Name     string
+	Rows     int64
+	Bad      int64
+}
+
+// read sets what was read of the sources.
+func (s *Status) read(sources []SourceStatus) {
+	s.Sources, s.RowsIn, s.BadRows = sources, 0, 0
+	for _, x := range sources {
+		s.RowsIn, s.BadRows = s.RowsIn+x.Rows, s.BadRows+x.Bad
+	}
 }
 
 // failure is the error that a failed query gives to those who depend on it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -73,8 +74,9 @@ func (c *Continuous) Close() error {
 
 type continuousBuilder struct {
 	builder
-	opt ContinuousOptions
-	out *Continuous
+	opt      ContinuousOptions
+	out      *Continuous
+	restored map[physical.NodeID]bool // nodes whose counters go on
 	// static is above 0 while the static side of a broadcast join is built.
 	static int
 	// greatest has the fragments whose tasks' watermarks meet at the greatest.
@@ -84,8 +86,8 @@ type continuousBuilder struct {
 // NewContinuous connects the sources and sinks of a plan and builds its fragments.
 func NewContinuous(ctx context.Context, root physical.Node, env *Env, opt ContinuousOptions) (*Continuous, error) {
 	b := &continuousBuilder{builder: builder{Env: env, ctx: ctx, query: opt.Query}, opt: opt,
-		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{},
-			Marks: map[string]*Mark{}}, greatest: map[*exec.Fragment]bool{}}
+		restored: map[physical.NodeID]bool{}, greatest: map[*exec.Fragment]bool{},
+		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{}, Marks: map[string]*Mark{}}}
 	b.complete = isComplete(root)
 	f, err := b.node(root)
 	if err != nil {
@@ -118,6 +120,11 @@ func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() ex
 	rts := make([]*exec.Runtime, f.Tasks)
 	for i := range rts {
 		rts[i] = b.runtime(n)
+	}
+	// A static side is read anew, and counted anew.
+	if l := b.opt.Last; l != nil && b.static == 0 && !b.restored[n.ID()] {
+		b.restored[n.ID()] = true
+		rts[0].Stats.Restore(l.Counts[rts[0].Stats.Key()])
 	}
 	before := f.Make
 	f.Name += " " + n.Describe().Op
@@ -237,6 +244,7 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 	}
 	agg, hash := op.(*operator.HashAgg)
 	states := false
+	var horizon *atomic.Int64
 	if b.opt.Parallelism > 1 || f.Tasks > 1 {
 		var keys []int
 		if hash {
@@ -248,22 +256,50 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 		if len(keys) == 0 {
 			tasks = 1
 		}
-		if states = hash && agg.TwoPhase(); states {
-			for _, rt := range b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg} }) {
+		// Where all late rows are wanted, they are judged where they are closed out:
+		// in real time the first phase cannot know.
+		if states = hash && agg.TwoPhase() && b.keepLate(n) != exec.KeepAll; states {
+			horizon = b.horizon(n)
+			first := b.push(f, n, func() exec.Operator { return &operator.LocalAgg{Agg: agg, Horizon: horizon} })
+			for _, rt := range first {
+				rt.Stats.First = true
 				rt.Times = nil // its rows are not the node's
 			}
 			keys = positions(len(keys))
 		}
 		f = b.after(max(tasks, 1), exec.Input{From: f, Keys: keys, Timed: timed(n.Input[0])})
 	}
-	b.push(f, n, func() exec.Operator {
+	last := b.push(f, n, func() exec.Operator {
 		op, _ := b.hashAgg(n) // made once already, so it can be made
 		if h, ok := op.(*operator.HashAgg); ok {
-			h.States = states
+			h.States, h.Horizon = states, horizon
 		}
 		return op
 	})
+	for _, rt := range last {
+		rt.Stats.Second = states
+	}
 	return f, nil
+}
+
+// keepLate is how many late rows of a node are kept.
+func (b *continuousBuilder) keepLate(n physical.Node) int {
+	if b.KeepLate == nil {
+		return 0
+	}
+	return b.KeepLate(n)
+}
+
+// horizon returns the watermark of an operator in the checkpoint, to be raised.
+func (b *continuousBuilder) horizon(n physical.Node) *atomic.Int64 {
+	h := new(atomic.Int64)
+	h.Store(arrowbatch.NoTime)
+	if b.opt.Last != nil {
+		if w, ok := b.opt.Last.Watermarks[sourceName(n)][""]; ok {
+			h.Store(w)
+		}
+	}
+	return h
 }
 
 // distinctOn puts a deduplication behind a hash exchange where there are several
@@ -362,6 +398,8 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 	if factory.Source == nil {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be read", n.Object.Options["connector"])
 	}
+	bad := &badBox{bySplit: map[string][]connector.BadRow{}}
+	spec.BadRows = bad
 	src, err := factory.Source(b.ctx, spec)
 	if err != nil {
 		return nil, err
@@ -377,7 +415,12 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 		return nil, errors.Join(err, src.Close())
 	}
 	s := &Source{Source: &pruned{Source: src, used: n.Used}, Object: n.Object, Splits: splits}
-	return b.addSource(n, s, tasks), nil
+	f := b.addSource(n, s, tasks)
+	f.Source.Bad = bad
+	if b.KeepBad != nil {
+		f.Source.KeepBad = b.KeepBad(n.Object)
+	}
+	return f, nil
 }
 
 // pruned is a source whose unread columns are dropped.

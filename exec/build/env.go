@@ -23,8 +23,6 @@ type Env struct {
 	Store    *state.Store
 	Registry connector.Registry
 	Clock    clock.Clock
-	// BadRows receives the bad rows of a source by its object's name; nil: dropped.
-	BadRows func(object string) connector.BadRows
 	// Report receives a source's or sink's trouble; see connector.Spec.
 	Report func(object string, err error)
 
@@ -39,8 +37,10 @@ type Env struct {
 	Eval expr.Ctx
 	// Fail is every operator's Runtime.Fail; nil: the first error ends the read.
 	Fail func(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.RowError) error
-	// Late is every operator's Runtime.Late.
-	Late func(rt *exec.Runtime, b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime)
+	// KeepLate and KeepBad tell how many late rows of an operator, and bad rows of a
+	// source, of an epoch are kept: see exec.Runtime. Nil: none.
+	KeepLate func(n physical.Node) int
+	KeepBad  func(source *catalog.Object) int
 }
 
 // builder builds one plan.
@@ -66,7 +66,10 @@ func (b *builder) runtime(n physical.Node) *exec.Runtime {
 	rt := &exec.Runtime{Ctx: b.ctx, Clock: b.Clock, Parts: 1, Eval: &ev, Fail: b.Fail,
 		Table: state.TableID{Query: b.query, Operator: uint16(n.ID())}, Stats: b.counters(n)}
 	if !b.finite {
-		rt.Store, rt.Late = b.Store, b.Late
+		rt.Store = b.Store
+		if b.KeepLate != nil {
+			rt.KeepLate = b.KeepLate(n)
+		}
 		if in := n.Children(); len(in) > 0 {
 			for _, f := range in[0].Schema().Fields {
 				rt.Row = append(rt.Row, types.Field{Name: f.Name, Type: f.Type})
@@ -163,9 +166,6 @@ func (e *Env) Spec(o *catalog.Object, used []bool) (*connector.Spec, connector.F
 		s.Columns = append(s.Columns, connector.Column{Name: c.Name, Type: c.Type, Meta: c.Meta,
 			Unused: used != nil && !used[i], NotNull: c.NotNull})
 	}
-	if e.BadRows != nil {
-		s.BadRows = e.BadRows(s.Name)
-	}
 	if e.Report != nil {
 		s.Report = func(err error) { e.Report(s.Name, err) }
 	}
@@ -175,7 +175,7 @@ func (e *Env) Spec(o *catalog.Object, used []bool) (*connector.Spec, connector.F
 // engineOption are the WITH options that are the engine's, not the connector's.
 var engineOption = map[string]bool{"output_mode": true, "trigger": true, "checkpoint_interval": true,
 	"pool": true, "parallelism": true, "idle_timeout": true, "watermark_policy": true, "late_rows": true,
-	"on_row_error": true, "state_ttl": true, "watermark_splits": true}
+	"bad_rows": true, "on_row_error": true, "state_ttl": true, "watermark_splits": true}
 
 // EngineOptions returns their names.
 func EngineOptions() []string {

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
@@ -69,6 +70,11 @@ type HashAgg struct {
 	AppendOnly bool
 	// States: the input is the output of LocalAggs.
 	States bool
+	// Horizon is told the watermark as it is applied: what LocalAggs call late by,
+	// who have the rows. They may take its value for that of the epoch: rows of the
+	// next one are read when this one's barrier has passed everywhere. Nil: there are
+	// none.
+	Horizon *atomic.Int64
 
 	rt        *exec.Runtime
 	out       exec.Output
@@ -368,6 +374,9 @@ func (o *HashAgg) Resume(w arrowbatch.EventTime) { o.w = w }
 
 // ProcessWatermark closes the windows that end at or before w.
 func (o *HashAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	if o.Horizon != nil && !o.Keep {
+		o.Horizon.Store(w)
+	}
 	if o.Window == nil && o.CloseCol < 0 || o.Keep {
 		o.w = w
 		return w, nil

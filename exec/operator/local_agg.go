@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"sync/atomic"
+
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
 )
@@ -16,6 +18,9 @@ import (
 type LocalAgg struct {
 	// Agg is the aggregation of the second phase; it is read, not run.
 	Agg *HashAgg
+	// Horizon is the watermark that the second phase has applied; see
+	// HashAgg.Horizon.
+	Horizon *atomic.Int64
 
 	h     *HashAgg
 	out   exec.Output
@@ -41,13 +46,12 @@ func (l *LocalAgg) Open(rt *exec.Runtime, out exec.Output) error {
 	l.out = out
 	l.h = &HashAgg{KeyCols: a.KeyCols, KeyTypes: a.KeyTypes, Aggs: a.Aggs, Window: a.Window, CloseCol: a.CloseCol,
 		CloseLag: a.CloseLag, FinalOnly: a.FinalOnly, Keep: a.Keep}
-	// Rows are counted whatever comes in, for the late ones. Nothing is late here:
-	// the second phase knows the watermark of all tasks.
 	own := *rt
 	own.Store = nil
 	if err := l.h.Open(&own, out); err != nil {
 		return err
 	}
+	l.h.rt = rt   // late rows are dropped in the task's name
 	l.h.touch = 0 // nothing is emitted or saved by group
 	if w := l.h.Window; w != nil && !w.single() {
 		// All rows of a pane are in the same windows: the second phase can tell for
@@ -61,6 +65,9 @@ func (l *LocalAgg) Open(rt *exec.Runtime, out exec.Output) error {
 func (l *LocalAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
 	h := l.h
+	if w := l.Horizon.Load(); w > h.w && !h.Keep {
+		h.w, h.cur = w, nil
+	}
 	h.assign(b)
 	for _, bk := range h.touched {
 		before := bk.groups.Len()
@@ -82,10 +89,7 @@ func (l *LocalAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTim
 }
 
 // ProcessBarrier sends all groups of the epoch.
-func (l *LocalAgg) ProcessBarrier(b exec.Barrier) error {
-	l.h.rt.Eager = b.Eager
-	return l.flush()
-}
+func (l *LocalAgg) ProcessBarrier(exec.Barrier) error { return l.flush() }
 
 // flush sends the groups and forgets them.
 func (l *LocalAgg) flush() error {
@@ -159,23 +163,21 @@ func (o *HashAgg) TwoPhase() bool {
 func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 	nk := len(o.KeyCols)
 	start, end, rows := b.Cols[nk], b.Cols[nk+1], b.Cols[nk+2]
-	late, partial := 0, 0
+	late := 0
 	for i := range b.Len {
 		s, e, n := start.I64[i], end.I64[i], int(rows.I64[i])
 		switch {
 		case o.Window != nil && !o.Window.single():
-			l, p := o.addPane(s, e, i, n)
-			late, partial = late+l, partial+p
+			late += o.addPane(s, e, i, n)
 		case o.lateBucket(e):
 			late += n
 		default:
 			o.add(o.bucketAt(s, e), i)
 		}
 	}
-	if late > 0 { // their rows are not here any more
+	if late > 0 { // in real time only: the watermark rose while they were on their way
 		o.rt.Stats.Late(late)
 	}
-	o.count(partial, 0)
 	for _, bk := range o.touched {
 		if err := o.mergeStates(bk, b); err != nil {
 			return err
@@ -186,29 +188,23 @@ func (o *HashAgg) takeStates(b *arrowbatch.Batch) error {
 }
 
 // addPane puts state i, of n rows in the pane from start to end, into the windows
-// that are open. It returns how many rows came too late for all windows, and for
-// some of them.
-func (o *HashAgg) addPane(start, end int64, i, n int) (late, partial int) {
-	if !o.Keep {
-		if o.Window.lastEnd(start) <= o.w {
-			return n, 0
-		}
-		if o.Window.firstEnd(start) <= o.w {
-			partial = n
-		}
+// that are open. It returns how many rows came too late for all windows.
+func (o *HashAgg) addPane(start, end int64, i, n int) (late int) {
+	if !o.Keep && o.Window.lastEnd(start) <= o.w {
+		return n
 	}
 	if o.panes {
 		bk := o.bucketAt(start, end)
 		o.touchPane(bk)
 		o.add(bk, i)
-		return 0, partial
+		return 0
 	}
 	o.Window.each(start, func(start, end int64) {
 		if o.Keep || end > o.w {
 			o.add(o.windowBucket(start, end), i)
 		}
 	})
-	return 0, partial
+	return 0
 }
 
 // lateBucket tells whether the window that ends at end is closed.

@@ -115,8 +115,6 @@ type runner struct {
 	got  map[string]fold
 	// eager: the queries run in real time now.
 	eager bool
-	// blind: what the operators counted was lost with a crash.
-	blind bool
 }
 
 // newRunner starts an engine with the case's relations.
@@ -254,7 +252,6 @@ func (r *runner) paced() map[string]error {
 		if ep.hasClock {
 			r.e.clock.Set(time.Unix(0, 0).Add(time.Duration(ep.clock * float64(time.Second))))
 		}
-		r.blind = false
 		step := ep.steps[0]
 		if i == 0 {
 			r.feed(step)
@@ -291,7 +288,6 @@ func (r *runner) next(ep *epoch, step *step) {
 			r.feed(step)
 		}
 		r.must(r.e.start())
-		r.base = map[string]map[int]exec.StatsValues{}
 	case before == "crash":
 		r.crash(func() *engine {
 			r.e.w.mu.Lock()
@@ -315,7 +311,6 @@ func (r *runner) next(ep *epoch, step *step) {
 		return
 	}
 	r.crash(*after)
-	r.blind = true
 	r.must(r.e.exec("FLUSH"))
 }
 
@@ -341,7 +336,6 @@ func (r *runner) crash(after *engine) {
 	r.must(r.e.close())
 	r.e = after
 	r.must(r.e.start())
-	r.base = map[string]map[int]exec.StatsValues{}
 }
 
 // change changes the triggers: real time for the second third of the epochs.

@@ -1,0 +1,86 @@
+package exec
+
+import (
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/sql/types"
+)
+
+// KeepAll, as a number of rows to keep, keeps all.
+const KeepAll = -1
+
+// LateRows are rows of one batch that an operator dropped as late.
+type LateRows struct {
+	// Operator and Name are the operator's number in the plan and its kind.
+	Operator int
+	Name     string
+	// Fields describe the columns of Rows; they may be missing. Time is the column
+	// that was tested.
+	Fields []types.Field
+	Rows   *arrowbatch.Batch
+	Time   int
+	// Watermark is the one that the rows met, Micros when they did.
+	Watermark arrowbatch.EventTime
+	Micros    int64
+}
+
+// BadRows has the records that a source's readers could not decode, until they are
+// taken.
+type BadRows interface {
+	// Take returns those of a split since the last call.
+	Take(split string) []connector.BadRow
+}
+
+// DropLate counts the rows of b that are late under the watermark w, and keeps them
+// as far as KeepLate says; time is the column that was tested.
+func (rt *Runtime) DropLate(b *arrowbatch.Batch, rows []int32, time int, w arrowbatch.EventTime) {
+	if len(rows) == 0 {
+		return
+	}
+	rt.Stats.Late(len(rows))
+	if rt.KeepLate == 0 || rt.ack == nil {
+		return
+	}
+	if rt.KeepLate > 0 && len(rows) > rt.KeepLate {
+		rows = rows[len(rows)-rt.KeepLate:]
+	}
+	rt.ack.addLate(rt.KeepLate, LateRows{Operator: rt.Stats.ID, Name: rt.Stats.Name, Fields: rt.Row,
+		Rows: b.Take(rows), Time: time, Watermark: w, Micros: clock.Micros(rt.Clock)})
+}
+
+// addLate keeps rows; where only the last keep are wanted, batches that are older
+// go.
+func (a *Ack) addLate(keep int, l LateRows) {
+	a.Late = append(a.Late, l)
+	a.lateRows += l.Rows.Len
+	for keep > 0 && a.lateRows-a.Late[0].Rows.Len >= keep {
+		a.lateRows -= a.Late[0].Rows.Len
+		a.Late[0].Rows.Release()
+		a.Late = a.Late[1:]
+	}
+}
+
+// addBad counts and keeps records that could not be decoded.
+func (a *Ack) addBad(rows []connector.BadRow, keep int) {
+	if len(rows) == 0 {
+		return
+	}
+	a.BadRows += int64(len(rows))
+	if keep == 0 {
+		return
+	}
+	a.Bad = append(a.Bad, rows...)
+	if keep > 0 && len(a.Bad) > 2*keep {
+		a.Bad = append(a.Bad[:0:0], a.Bad[len(a.Bad)-keep:]...)
+	}
+}
+
+// addCounts adds an operator's counters to those of the operator's other phase.
+func (a *Ack) addCounts(s *OpStats) {
+	c, have := s.Counts(), a.Counts[s.Key()]
+	for i, n := range have {
+		c[i] += n
+	}
+	a.Counts[s.Key()] = c
+}

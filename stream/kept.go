@@ -1,0 +1,288 @@
+package stream
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/exec"
+	"github.com/streamsql/streamsql/format"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan/physical"
+	"github.com/streamsql/streamsql/sql/types"
+	"github.com/streamsql/streamsql/state"
+)
+
+// LateRow is a row that was dropped as late, as it is stored.
+type LateRow struct {
+	OperatorID int    `json:"op"`
+	Operator   string `json:"name"`
+	Micros     int64  `json:"at"`
+	// EventTime is the time that was tested, Watermark what it was tested against.
+	EventTime arrowbatch.EventTime `json:"time"`
+	Watermark arrowbatch.EventTime `json:"watermark"`
+	// Split, From and Until are where the row was read, "" where that is not known.
+	Split string `json:"split,omitempty"`
+	From  string `json:"from,omitempty"`
+	Until string `json:"until,omitempty"`
+	// Delete: the row is the taking back of one.
+	Delete bool `json:"delete,omitempty"`
+	// Row is the row as JSON.
+	Row string `json:"row"`
+}
+
+// lateReason says in words why a row was dropped.
+const lateReason = "late"
+
+// BadRow is a record that could not be decoded.
+type BadRow struct {
+	connector.BadRow
+	Source string
+}
+
+// keptBytes bounds what is stored of a bad record.
+const keptBytes = 64 << 10
+
+// keeper stores, with each epoch, the rows that the query left out in it. Its
+// methods are called by one commit after the other.
+type keeper struct {
+	q     *Query
+	store *state.Store
+	late  map[int]Keep    // by operator
+	bad   map[string]Keep // by source, as checkpoints name it
+	// records that there are, by kind: from the first up to but not including next.
+	first, next map[state.RecordKind]uint64
+}
+
+func newKeeper(q *Query) (*keeper, error) {
+	k := &keeper{q: q, store: q.m.cfg.Store, late: map[int]Keep{}, bad: map[string]Keep{},
+		first: map[state.RecordKind]uint64{}, next: map[state.RecordKind]uint64{}}
+	for _, kind := range []state.RecordKind{state.LateRecord, state.BadRecord} {
+		first, next, err := k.store.RecordRange(uint32(q.id), kind)
+		if err != nil {
+			return nil, err
+		}
+		k.first[kind], k.next[kind] = first, next
+	}
+	return k, nil
+}
+
+// plan reads what becomes of the rows that the operators and sources of a plan leave
+// out.
+func (k *keeper) plan(o *catalog.Object, n physical.Node) error {
+	keep, err := lateKeep(o, n)
+	if err != nil {
+		return err
+	}
+	k.late[int(n.ID())] = keep
+	for _, c := range n.Children() {
+		if err := k.plan(o, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepLate is build.Env's.
+func (k *keeper) keepLate(n physical.Node) int { return k.late[int(n.ID())].limit() }
+
+// keepBad is build.Env's.
+func (k *keeper) keepBad(o *catalog.Object) int {
+	keep, _ := keepOf(o, BadRowsOption)
+	return keep.limit()
+}
+
+// write returns the changes that store what the acknowledgements have.
+func (k *keeper) write(acks []*exec.Ack, sources map[string]*catalog.Object) (*state.Delta, error) {
+	d := k.store.NewDelta()
+	if err := errorsOf(k.writeLate(d, acks), k.writeBad(d, acks, sources)); err != nil {
+		d.Discard()
+		return nil, err
+	}
+	return d, nil
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keeper) writeLate(d *state.Delta, acks []*exec.Ack) error {
+	var all []exec.LateRows
+	for _, a := range acks {
+		for _, l := range a.Late {
+			if k.late[l.Operator].Rows > 0 {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b exec.LateRows) int { return cmp.Compare(a.Micros, b.Micros) })
+	limit := 0
+	for _, l := range all {
+		limit = max(limit, k.late[l.Operator].Rows)
+	}
+	// Only the last ones are worth their text.
+	skip := -limit
+	for _, l := range all {
+		skip += l.Rows.Len
+	}
+	var records [][]byte
+	for _, l := range all {
+		for i := range l.Rows.Len {
+			if skip--; skip >= 0 {
+				continue
+			}
+			r, err := json.Marshal(lateRow(&l, i))
+			if err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
+	}
+	k.append(d, state.LateRecord, records, limit)
+	return nil
+}
+
+// lateRow is row i of l to be stored.
+func lateRow(l *exec.LateRows, i int) *LateRow {
+	r := &LateRow{OperatorID: l.Operator, Operator: l.Name, Micros: l.Micros, EventTime: arrowbatch.NoTime,
+		Watermark: l.Watermark, Delete: l.Rows.OpAt(i) == arrowbatch.Delete, Row: rowJSON(l.Fields, l.Rows, i)}
+	if v := l.Rows.Cols[l.Time]; !v.IsNull(i) {
+		r.EventTime = v.I64[i]
+	}
+	if o := l.Rows.Origin; o != nil {
+		r.Split, r.From, r.Until = o.Split, o.From, o.Until
+	}
+	return r
+}
+
+// Vals are the row's values by the names of the columns of streamsql.late_rows,
+// those of the query left out.
+func (r *LateRow) Vals() catalog.Vals {
+	v := catalog.Vals{"operator_id": r.OperatorID, "operator": r.Operator, "at": r.Micros, "reason": lateReason,
+		"op": "insert", "row": r.Row}
+	if r.Delete {
+		v["op"] = "delete"
+	}
+	for name, t := range map[string]arrowbatch.EventTime{"event_time": r.EventTime, "watermark": r.Watermark} {
+		if t != arrowbatch.NoTime {
+			v[name] = t
+		}
+	}
+	for name, s := range map[string]string{"split": r.Split, "offset": r.From, "end_offset": r.Until} {
+		if s != "" {
+			v[name] = s
+		}
+	}
+	return v
+}
+
+// append stores records after those that are there, of which limit stay.
+func (k *keeper) append(d *state.Delta, kind state.RecordKind, records [][]byte, limit int) {
+	if len(records) == 0 {
+		return
+	}
+	query := uint32(k.q.id)
+	next := k.next[kind]
+	for _, r := range records {
+		d.PutRecord(query, kind, next, r)
+		next++
+	}
+	first := k.first[kind]
+	if n := next - first; n > uint64(limit) {
+		first = next - uint64(limit)
+		d.DropRecords(query, kind, k.first[kind], first)
+	}
+	k.first[kind], k.next[kind] = first, next
+}
+
+func (k *keeper) writeBad(d *state.Delta, acks []*exec.Ack, sources map[string]*catalog.Object) error {
+	var all []BadRow
+	limit := 0
+	for _, a := range acks {
+		if len(a.Bad) == 0 {
+			continue
+		}
+		o := sources[a.Source]
+		keep, _ := keepOf(o, BadRowsOption)
+		limit = max(limit, keep.Rows)
+		for _, b := range a.Bad {
+			if keep.Rows > 0 {
+				all = append(all, BadRow{b, o.Name.String()})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b BadRow) int { return cmp.Compare(a.Micros, b.Micros) })
+	var records [][]byte
+	for _, b := range all[max(len(all)-limit, 0):] {
+		if len(b.Bytes) > keptBytes {
+			b.Bytes = b.Bytes[:keptBytes]
+		}
+		r, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		records = append(records, r)
+	}
+	k.append(d, state.BadRecord, records, limit)
+	return nil
+}
+
+// rowJSON shows a row as JSON: an object with the columns of fields or, where they
+// are not known, a string.
+func rowJSON(fields []types.Field, b *arrowbatch.Batch, i int) string {
+	if len(fields) == len(b.Cols) {
+		cols := make([]format.Column, len(fields))
+		for k, f := range fields {
+			cols[k] = format.Column{Name: f.Name, Type: f.Type}
+		}
+		return string(format.AppendJSONRow(nil, cols, b.Cols, i, nil))
+	}
+	text, _ := json.Marshal(rowText(b, i))
+	return string(text)
+}
+
+// Kept are the rows that the queries left out and keep, by query.
+type Kept struct {
+	Query uint32
+	Name  string
+	Late  []LateRow
+	Bad   []BadRow
+}
+
+// Kept reads the rows of a kind that all queries keep.
+func (m *Manager) Kept(kind state.RecordKind) ([]Kept, error) {
+	var out []Kept
+	for _, s := range m.Status() {
+		k := Kept{Query: s.ID, Name: s.Name}
+		err := m.cfg.Store.Records(s.ID, kind, func(_ uint64, val []byte) (err error) {
+			d := json.NewDecoder(bytes.NewReader(val))
+			if kind == state.LateRecord {
+				var r LateRow
+				err = d.Decode(&r)
+				k.Late = append(k.Late, r)
+			} else {
+				var r BadRow
+				err = d.Decode(&r)
+				k.Bad = append(k.Bad, r)
+			}
+			if err != nil {
+				return sqlerr.Wrap(err, sqlerr.DataCorrupted, "a record of query %s is unreadable", s.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
