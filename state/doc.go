@@ -21,4 +21,6 @@
 //	S6  A query's records (rows that it left out) are written with the epoch in
 //	    which it did, and with the counts of that epoch.
 //	S7  Whoever fails to commit has changed nothing.
+//	S8  A directory has a whole store or, after a crash while it was made, the mark
+//	    that there is none yet.
 package state

@@ -34,6 +34,7 @@ type Options struct {
 // Store is the one Pebble store of a server. Safe for concurrent use.
 type Store struct {
 	db   *pebble.DB
+	lock *pebble.Lock
 	dir  string
 	fs   vfs.FS
 	opts Options
@@ -64,23 +65,31 @@ func Open(dir string, o Options) (*Store, error) {
 	if name == "" {
 		name = "mem"
 	}
-	if err := fs.MkdirAll(name, 0o755); err != nil {
+	if err := makeDir(fs, name); err != nil {
 		return nil, directoryError(name, err)
+	}
+	lock, err := pebble.LockDirectory(name, fs)
+	if err != nil {
+		return nil, directoryError(name, err)
+	}
+	finish, err := begin(fs, name)
+	if err != nil {
+		return nil, directoryError(name, errors.Join(err, lock.Close()))
 	}
 	cache := pebble.NewCache(o.CacheBytes)
 	defer cache.Unref()
 	db, err := pebble.Open(name, &pebble.Options{
 		FS: fs, Cache: cache, Logger: logger{o.Log}, Merger: countMerger,
 		FormatMajorVersion: pebble.FormatNewest, MemTableSize: o.MemTableBytes,
-		MemTableStopWritesThreshold: 4, DisableWAL: false,
+		MemTableStopWritesThreshold: 4, DisableWAL: false, Lock: lock,
 	})
 	if err != nil {
-		return nil, directoryError(name, err)
+		return nil, directoryError(name, errors.Join(err, lock.Close()))
 	}
-	if err := errors.Join(checkFormat(db), dropHealed(db)); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err := errors.Join(checkFormat(db), dropHealed(db), finish()); err != nil {
+		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	return &Store{db: db, dir: name, fs: fs, opts: o, relations: map[uint32]*Relation{}}, nil
+	return &Store{db: db, lock: lock, dir: name, fs: fs, opts: o, relations: map[uint32]*Relation{}}, nil
 }
 
 // directoryError says in a user's words why the directory cannot be opened.
@@ -100,7 +109,7 @@ func directoryError(dir string, err error) error {
 }
 
 // Close waits for running commits and closes the store.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.lock.Close()) }
 
 // Dir returns the directory.
 func (s *Store) Dir() string { return s.dir }
