@@ -3,6 +3,8 @@ package plan
 import (
 	"strconv"
 	"strings"
+
+	"github.com/streamsql/streamsql/sql/types"
 )
 
 // SortKey is one column of an order. Text sorts by bytes.
@@ -49,4 +51,21 @@ func (s *Schema) ColumnNames(cols []int) string {
 		out[i] = s.ColumnName(c)
 	}
 	return strings.Join(out, ", ")
+}
+
+// KeyOrders tells whether the key code of a type orders its values as the type does.
+func KeyOrders(t types.Type) bool {
+	switch t.ID {
+	case types.JSONB, types.Bpchar:
+		return false
+	case types.Array:
+		return KeyOrders(*t.Elem)
+	case types.Struct:
+		for _, f := range t.Fields {
+			if !KeyOrders(f.Type) {
+				return false
+			}
+		}
+	}
+	return true
 }

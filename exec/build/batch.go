@@ -9,7 +9,6 @@ import (
 	"github.com/streamsql/streamsql/expr/aggregate"
 	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/physical"
-	"github.com/streamsql/streamsql/sql/types"
 )
 
 // workTable holds the rows between two runs of a recursive query.
@@ -75,28 +74,11 @@ func setFuncs(fs []plan.SetFunc) []operator.SetFunc {
 func batchKeys(s *plan.Schema, keys []plan.SortKey) []operator.SortKey {
 	out := sortKeys(keys)
 	for i, k := range keys {
-		if t := s.Fields[k.Col].Type; !keyOrders(t) {
+		if t := s.Fields[k.Col].Type; !plan.KeyOrders(t) {
 			out[i].Compare = expr.Comparator(t)
 		}
 	}
 	return out
-}
-
-// keyOrders tells whether the key code of a type orders its values.
-func keyOrders(t types.Type) bool {
-	switch t.ID {
-	case types.JSONB, types.Bpchar:
-		return false
-	case types.Array:
-		return keyOrders(*t.Elem)
-	case types.Struct:
-		for _, f := range t.Fields {
-			if !keyOrders(f.Type) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // again returns a function that builds a node over and over, the first time with

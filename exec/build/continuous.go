@@ -185,6 +185,10 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		return b.aggFragment(n, f)
 	case *physical.DistinctOn:
 		return b.distinctOn(n, f), nil
+	case *physical.GroupTopN:
+		return b.groupTopN(n, f), nil
+	case *physical.Limit:
+		return b.standingLimit(n, f)
 	case *physical.Emit:
 		f = b.single(f, in)
 		b.push(f, n, func() exec.Operator { return b.emit(n) })

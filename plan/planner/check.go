@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/logical"
 	"github.com/streamsql/streamsql/plan/physical"
 )
@@ -24,19 +25,32 @@ func refuseNode(n logical.Node) error {
 	case *logical.SetOp:
 		return refuse(n.Pos, "Use UNION ALL, or a join.", "%s is not supported in a continuous query", n.Name())
 	case *logical.OverWindow:
-		return refuse(n.Pos, "Aggregate with GROUP BY, or use SELECT DISTINCT ON for the first row of a group.",
-			"window functions (OVER) are not supported yet in a continuous query")
+		return refuseOver(n)
 	case *logical.Sort:
-		return refuse(n.Pos, "Sort when the result is read: SELECT … FROM the view ORDER BY …",
-			"ORDER BY is not supported in a continuous query")
-	case *logical.Limit:
-		return refuse(n.Pos, "Limit when the result is read: SELECT … FROM the view LIMIT …",
-			"LIMIT and OFFSET are not supported yet in a continuous query")
+		return refuse(n.Pos, "Sort when the result is read (SELECT … FROM the view ORDER BY …), or add LIMIT.",
+			"ORDER BY without LIMIT is not supported in a continuous query: its result has no order")
 	case *logical.Recursive:
 		return refuse(n.Pos, "Run it when the result is read: WITH RECURSIVE … over a view.",
 			"WITH RECURSIVE is not supported in a continuous query")
 	}
 	return sqlerr.Internal("no continuous form of %T", n)
+}
+
+// refuseOver says why a window function cannot be followed.
+func refuseOver(n *logical.OverWindow) error {
+	c := n.Calls[0]
+	what := "window function " + c.Name
+	if c.Aggregate {
+		what = "aggregate " + c.Name + " with OVER"
+	}
+	e := sqlerr.Unsupported("%s is not supported in a continuous query: a row that comes may change its value in all "+
+		"rows of the partition", what).At(n.Pos)
+	if _, ok := plan.RankFuncOf(c.Name); ok && !c.Aggregate && len(n.Calls) == 1 {
+		return e.WithHint("Bound it, so that only the first rows of each partition are kept: "+
+			"SELECT … FROM (SELECT …, %s() OVER (…) AS rn FROM …) AS t WHERE rn <= 10.", c.Name)
+	}
+	return e.WithHint("Aggregate with GROUP BY; the first rows of each partition are " +
+		"SELECT … FROM (SELECT …, row_number() OVER (…) AS rn FROM …) AS t WHERE rn <= 10.")
 }
 
 // clockFunctions give another value at each evaluation or epoch.
@@ -108,7 +122,7 @@ func changing(n physical.Node) string {
 // and not each row of a stream: only such a one can be sent whole again and again.
 func collected(n physical.Node) bool {
 	switch n := n.(type) {
-	case *physical.HashAgg, *physical.TopN, *physical.Limit:
+	case *physical.HashAgg, *physical.GroupTopN, *physical.Limit:
 		return true
 	case *physical.DistinctOn:
 		if n.Prop.Key != nil { // else a key may come again
@@ -145,6 +159,10 @@ func keyHint(n physical.Node) string {
 			return "Select all columns of GROUP BY"
 		case *physical.RelationScan:
 			return "Select the key of " + x.Object.Name.String()
+		case *physical.GroupTopN:
+			if len(x.PartitionBy) > 0 {
+				return "Select all columns of PARTITION BY and row_number()"
+			}
 		case *physical.Union:
 			return "Select a constant that is another one in each part, and the keys of the parts"
 		}

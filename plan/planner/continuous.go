@@ -45,7 +45,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 		return nil, err
 	}
 	n = p.dropOrder(n, target)
-	p.Logical = rule.Optimize(n)
+	p.Logical = rule.TopNs(rule.Optimize(n))
 	lw := &lowerer{env: env, mode: opt.Mode}
 	in, err := lw.node(p.Logical)
 	if err != nil {

@@ -54,6 +54,8 @@ func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
 		return lw.union(n)
 	case *logical.DistinctOn:
 		return lw.distinctOn(n)
+	case *logical.TopN:
+		return lw.topN(n)
 	case *logical.ProjectSet:
 		return lw.projectSet(n)
 	case *logical.Expand:
@@ -68,6 +70,9 @@ func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
 
 // batchNode goes on with nodes that continuous queries do not have.
 func (lw *lowerer) batchNode(n logical.Node) (physical.Node, error) {
+	if l, ok := n.(*logical.Limit); ok && !lw.batch {
+		return lw.firstRows(l)
+	}
 	if !lw.batch {
 		return nil, refuseNode(n)
 	}

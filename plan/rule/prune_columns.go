@@ -174,6 +174,8 @@ func pruneOrder(n logical.Node, need columns) (logical.Node, moved) {
 		return d, m
 	case *logical.OverWindow:
 		return pruneOver(n, need)
+	case *logical.TopN:
+		return pruneTopN(n, need)
 	case *logical.Expand:
 		return pruneExpand(n, need)
 	case *logical.ProjectSet:
