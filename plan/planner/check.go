@@ -163,6 +163,7 @@ func keyHint(n physical.Node) string {
 			if len(x.PartitionBy) > 0 {
 				return "Select all columns of PARTITION BY and row_number()"
 			}
+			return "Number the rows: SELECT … FROM (SELECT …, row_number() OVER (ORDER BY …) AS rn FROM …) AS t WHERE rn <= 10"
 		case *physical.Union:
 			return "Select a constant that is another one in each part, and the keys of the parts"
 		}

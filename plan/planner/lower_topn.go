@@ -23,12 +23,21 @@ func (lw *lowerer) topN(n *logical.TopN) (physical.Node, error) {
 	g.Out = n.Schema()
 	lw.closeTopN(g, in.Props())
 	if d := lw.firstRow(g, in); d != nil {
-		if err := lw.checkTopN(n.Func.String()+" with PARTITION BY", d, n.Pos); err != nil {
+		if err := lw.checkTopN(unclosed(n), d, n.Pos); err != nil {
 			return nil, err
 		}
 		return withRank(d, n), nil
 	}
-	return g, lw.finishTopN(g, in, n.Func.String(), n.Pos)
+	return g, lw.finishTopN(g, in, unclosed(n), n.Pos)
+}
+
+// unclosed says what does not become final.
+func unclosed(n *logical.TopN) string {
+	what := n.Func.String() + "()"
+	if len(n.PartitionBy) > 0 {
+		what += " of groups that no watermark closes"
+	}
+	return what
 }
 
 // closeTopN finds the partition column by which the watermark closes groups: the one
@@ -66,7 +75,7 @@ func topNTimes(ip *physical.Props, closeBy int, lag int64) []physical.TimeColumn
 func (lw *lowerer) firstRow(g *physical.GroupTopN, in physical.Node) *physical.DistinctOn {
 	ip := in.Props()
 	if g.Func != plan.RowNumber || g.From != 1 || g.To != 1 || !ip.AppendOnly || len(g.PartitionBy) == 0 ||
-		lw.mode == physical.Complete || g.CloseBy >= 0 && (g.CloseLag > 0 || lw.mode == physical.Append) {
+		g.CloseBy >= 0 && (g.CloseLag > 0 || lw.mode == physical.Append) {
 		return nil
 	}
 	for _, k := range g.OrderBy {
@@ -104,9 +113,9 @@ func (lw *lowerer) checkTopN(what string, n physical.Node, pos int) error {
 	if lw.mode != physical.Append || n.Props().AppendOnly {
 		return nil
 	}
-	return sqlerr.Unsupported("%s gives other rows as rows come, never becomes final and cannot run in output mode append",
-		what).At(pos).WithHint("Use output_mode = 'update', or take the first rows of each window of a time with a " +
-		"watermark: row_number() OVER (PARTITION BY window_start, window_end ORDER BY …).")
+	return sqlerr.Unsupported("%s never becomes final and cannot run in output mode append", what).At(pos).
+		WithHint("Use output_mode = 'update', or take the first rows of each window of a time with a watermark: " +
+			"row_number() OVER (PARTITION BY window_start, window_end ORDER BY …).")
 }
 
 // finishTopN derives what the node gives and keeps.
@@ -202,7 +211,11 @@ func (lw *lowerer) firstRows(n *logical.Limit) (physical.Node, error) {
 		g.From, g.To = 1, 0
 	}
 	g.Base = same(in)
-	return g, lw.finishTopN(g, in, "LIMIT", n.Pos)
+	what := "ORDER BY … LIMIT"
+	if len(order) == 0 {
+		what = "LIMIT over rows that change"
+	}
+	return g, lw.finishTopN(g, in, what, n.Pos)
 }
 
 // constCount returns a number of rows that must be known when the query is created;
