@@ -74,10 +74,7 @@ func (s *Session) prepareMaintenance(tree sql.Statement) *statement {
 			if len(t.Options) > 0 {
 				return "", unknownOption(t.Options[0].Name, nil)
 			}
-			if s.srv.Backup == nil {
-				return "", sqlerr.Unsupported("this server cannot back up its store")
-			}
-			return "BACKUP", s.srv.Backup(ctx, t.Path)
+			return "BACKUP", s.srv.Store.Backup(t.Path)
 		}
 		return "", sqlerr.Internal("not a maintenance statement")
 	})

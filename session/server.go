@@ -13,8 +13,8 @@ import (
 	"github.com/streamsql/streamsql/state"
 )
 
-// Config is what sessions are made of. All but System, Backup and Settings must
-// be set.
+// Config is what sessions are made of. All but System and Settings must be
+// set.
 type Config struct {
 	Catalog    *catalog.Catalog
 	Store      *state.Store
@@ -27,8 +27,6 @@ type Config struct {
 	System catalog.SystemProvider
 	// Settings are the values of parameters for every new session.
 	Settings []pgwire.Setting
-	// Backup writes a copy of the store to a directory.
-	Backup func(ctx context.Context, path string) error
 }
 
 // Server makes sessions and holds what they share. It is a pgwire.Backend, safe

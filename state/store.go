@@ -38,6 +38,8 @@ type Store struct {
 	dir  string
 	fs   vfs.FS
 	opts Options
+	// inMemory: there is no directory.
+	inMemory bool
 
 	mu        sync.Mutex // guards relations
 	relations map[uint32]*Relation
@@ -55,8 +57,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.MinFreeBytes == 0 {
 		o.MinFreeBytes = 64 << 20
 	}
-	fs := o.FS
-	if fs == nil && dir == "" {
+	fs, inMemory := o.FS, o.FS == nil && dir == ""
+	if inMemory {
 		fs, o.MinFreeBytes = vfs.NewMem(), -1
 	} else if fs == nil {
 		fs = vfs.Default
@@ -89,7 +91,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := errors.Join(checkFormat(db), dropHealed(db), finish()); err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	return &Store{db: db, lock: lock, dir: name, fs: fs, opts: o, relations: map[uint32]*Relation{}}, nil
+	return &Store{db: db, lock: lock, inMemory: inMemory, dir: name, fs: fs, opts: o, relations: map[uint32]*Relation{}}, nil
 }
 
 // directoryError says in a user's words why the directory cannot be opened.

@@ -117,6 +117,7 @@ const (
 	SystemError           Code = "58000"
 	IOError               Code = "58030"
 	UndefinedFile         Code = "58P01"
+	DuplicateFile         Code = "58P02"
 	InternalError         Code = "XX000"
 	DataCorrupted         Code = "XX001"
 )
