@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/state"
@@ -37,10 +39,16 @@ type Ack struct {
 	Bad     []connector.BadRow
 	// Cut: a split was stopped by the pace's row limit before its bound.
 	Cut bool
+	// Wake is when the task's operators have something to do though no row comes, in
+	// microseconds since the Unix epoch; NoWake: never.
+	Wake int64
 
 	lateRows int // in Late
 	done     []func()
 }
+
+// NoWake is a time that does not come.
+const NoWake = math.MaxInt64
 
 // OwnWatermark is what a task has come to with its splits of a source.
 type OwnWatermark struct {
@@ -50,7 +58,7 @@ type OwnWatermark struct {
 
 func newAck(task int, s *state.Store) *Ack {
 	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Own: map[string]OwnWatermark{},
-		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}}
+		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}, Wake: NoWake}
 	if s != nil {
 		a.Delta = s.NewDelta()
 	}

@@ -98,6 +98,14 @@ func (rt *Runtime) SavePrepared(op string, p []byte) {
 	}
 }
 
+// WakeAt asks for an epoch at a time, in microseconds since the Unix epoch, though no
+// row may come. It is to be asked anew at each barrier.
+func (rt *Runtime) WakeAt(at int64) {
+	if rt.ack != nil {
+		rt.ack.Wake = min(rt.ack.Wake, at)
+	}
+}
+
 // AfterCommit runs fn when the epoch's commit has ended, well or not.
 func (rt *Runtime) AfterCommit(fn func()) {
 	if rt.ack != nil {

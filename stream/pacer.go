@@ -51,7 +51,7 @@ func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
 			return pace, err
 		}
 		// Data makes an epoch due only once its time has come.
-		wait, watch := poll, true
+		wait, watch := p.untilWake(poll), true
 		if due := p.due(opt).Sub(p.r.q.m.cfg.Clock.Now()); due > 0 {
 			wait, watch = due, false
 		}
@@ -134,19 +134,31 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	case RealTime:
 		return p.realTime(pace, opt, flushing, now)
 	}
-	if p.r.ended && !flushing {
+	if p.over() && !flushing {
 		p.finished = true
 		pace.Barrier.Stop = true
 		return pace, true, nil
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(latest) || p.fellIdle(now)
+		due = p.hasData(latest) || p.fellIdle(now) || now.UnixMicro() >= p.r.wake
 	}
 	if due {
 		p.mark(now, latest)
 	}
 	return pace, due, nil
+}
+
+// over tells whether nothing more will come, from the sources or with time.
+func (p *pacer) over() bool { return p.r.ended && p.r.wake == exec.NoWake }
+
+// untilWake is how long to wait, d at most, for what comes with time alone.
+func (p *pacer) untilWake(d time.Duration) time.Duration {
+	left := p.r.wake - p.r.q.m.cfg.Clock.Now().UnixMicro()
+	if left > 0 && left < d.Microseconds() {
+		return time.Duration(left) * time.Microsecond
+	}
+	return d
 }
 
 // mark notes that an epoch begins.
@@ -192,7 +204,7 @@ func (p *pacer) bounded(pace exec.Pace, latest bounds, opt options, flushing boo
 // barriers come by time alone.
 func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Time) (exec.Pace, bool, error) {
 	switch {
-	case p.r.ended && !p.r.eager && !flushing && !p.first:
+	case p.over() && !p.r.eager && !flushing && !p.first:
 		p.finished = true
 		pace.Barrier.Stop = true
 	case p.first:
@@ -201,7 +213,7 @@ func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Ti
 		pace.Until = nil
 	case flushing:
 		pace.Barrier.Eager = true
-	case p.r.ended:
+	case p.over():
 		pace.Until = nil
 	case now.Sub(p.lastTick) < opt.checkpoint:
 		return pace, false, nil

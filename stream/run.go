@@ -51,6 +51,11 @@ type run struct {
 	committing chan error
 	keep       *keeper
 	reads      map[string]state.ReadCount // by source
+	// wake is when an operator has something to do though no row comes.
+	wake int64
+	// frozen is what now() is throughout a run that is bound to what is there at its
+	// start; 0: not yet known.
+	frozen int64
 }
 
 // run runs the query once. finished is true when a bounded run has ended.
@@ -86,7 +91,8 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	r := &run{q: q, c: c, keep: keep, reads: map[string]state.ReadCount{}, plan: fingerprint(p), at: bounds{},
-		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}}
+		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{},
+		wake: exec.NoWake}
 	if last != nil {
 		r.epoch, r.now = last.Epoch, last.Now
 		for name, by := range last.Offsets {
@@ -192,7 +198,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	began := r.q.m.cfg.Clock.Now()
 	r.epoch++
 	p.Barrier.Epoch = r.epoch
-	p.Barrier.Now = max(clock.Micros(r.q.m.cfg.Clock), r.now+1)
+	p.Barrier.Now = max(r.clock(p), r.now+1)
 	if err := r.graph.Pace(ctx, p); err != nil {
 		return err
 	}
@@ -215,6 +221,19 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	return nil
 }
 
+// clock is the time that an epoch begins at: of all epochs of a bounded run, the
+// first's.
+func (r *run) clock(p exec.Pace) int64 {
+	now := clock.Micros(r.q.m.cfg.Clock)
+	if !p.Drained {
+		return now
+	}
+	if r.frozen == 0 {
+		r.frozen = now
+	}
+	return r.frozen
+}
+
 // checkpoint puts the tasks' parts together.
 func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan,
@@ -225,7 +244,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Feeds[name] = s.Relation.ID
 		}
 	}
-	r.cut, r.over = false, map[string]bool{}
+	r.cut, r.over, r.wake = false, map[string]bool{}, exec.NoWake
 	for name, s := range r.c.Sources {
 		r.over[name] = s.Source.Bounded()
 	}
@@ -233,6 +252,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		r.now = max(r.now, a.Now)
 		r.cut = r.cut || a.Cut
 		r.count(cp, a)
+		r.wake = min(r.wake, a.Wake)
 		for name, by := range a.Offsets {
 			r.over[name] = r.over[name] && a.Ended
 			if r.at[name] == nil {

@@ -189,6 +189,8 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		return b.groupTopN(n, f), nil
 	case *physical.Limit:
 		return b.standingLimit(n, f)
+	case *physical.TemporalFilter:
+		return b.temporalFilter(n, f), nil
 	case *physical.Emit:
 		f = b.single(f, in)
 		b.push(f, n, func() exec.Operator { return b.emit(n) })

@@ -112,6 +112,8 @@ func changing(n physical.Node) string {
 	switch n := n.(type) {
 	case *physical.RelationScan:
 		return n.Object.Kind.String() + " " + n.Object.Name.String() + " changes"
+	case *physical.TemporalFilter:
+		return "rows leave the result as time passes"
 	case *physical.HashAgg:
 		return "the groups of GROUP BY change"
 	}

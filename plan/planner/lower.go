@@ -222,10 +222,7 @@ func (lw *lowerer) filter(n *logical.Filter) (physical.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lw.stable(in, "a condition", n.Pred); err != nil {
-		return nil, err
-	}
-	return &physical.Filter{Base: same(in), Pred: n.Pred}, nil
+	return lw.where(in, plan.Conjuncts(n.Pred))
 }
 
 // filteredScan lowers a scan with conditions; those that a look-up by key
@@ -241,11 +238,7 @@ func (lw *lowerer) filteredScan(s *logical.Scan, conds []expr.Expr) (physical.No
 			return r, nil
 		}
 	}
-	pred := plan.Conjunction(conds)
-	if err := lw.stable(in, "a condition", pred); err != nil {
-		return nil, err
-	}
-	return &physical.Filter{Base: same(in), Pred: pred}, nil
+	return lw.where(in, conds)
 }
 
 // same is the common part of a node that passes its input's rows or drops them.

@@ -18,11 +18,16 @@ func (lw *lowerer) join(n *logical.Join) (physical.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, r := in[0], in[1]
-	kind := n.Kind
 	if lw.batch {
-		return joinNode(l, r, kind, n.On, n.Schema())
+		return joinNode(in[0], in[1], n.Kind, n.On, n.Schema())
 	}
+	return lw.lifted(n, in[0], in[1])
+}
+
+// joined joins the inputs in a continuous query.
+func (lw *lowerer) joined(n *logical.Join, l, r physical.Node) (physical.Node, error) {
+	kind := n.Kind
+	var err error
 	ls, rs := streamSides(l, r)
 	if kind, err = lw.checkJoin(n, l, r, ls, rs); err != nil {
 		return nil, err
