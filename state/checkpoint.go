@@ -86,7 +86,7 @@ func (s *Store) Last(query uint32) (*Checkpoint, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	defer closer.Close()
 	c := &Checkpoint{}
@@ -119,19 +119,19 @@ func (s *Store) Scan(lo, hi []byte, fn func(key, val []byte) error) error {
 func scan(r pebble.Reader, lo, hi []byte, fn func(key, val []byte) error) (err error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return err
+		return readError(err)
 	}
-	defer func() { err = errors.Join(err, it.Close()) }()
+	defer func() { err = errors.Join(err, readError(it.Close())) }()
 	for ok := it.First(); ok; ok = it.Next() {
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return err
+			return readError(err)
 		}
 		if err := fn(it.Key(), v); err != nil {
 			return err
 		}
 	}
-	return it.Error()
+	return nil // Close has the iterator's error
 }
 
 // PutObject, DeleteObject and Objects keep the catalog: opaque values by id.

@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -54,7 +53,7 @@ func (s *Store) RecordRange(query uint32, k RecordKind) (first, next uint64, err
 	p := recordPrefix(query, k)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: p, UpperBound: After(p)})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, readError(err)
 	}
 	if it.First() {
 		first = binary.BigEndian.Uint64(it.Key()[len(p):])
@@ -62,5 +61,5 @@ func (s *Store) RecordRange(query uint32, k RecordKind) (first, next uint64, err
 	if it.Last() {
 		next = binary.BigEndian.Uint64(it.Key()[len(p):]) + 1
 	}
-	return first, next, errors.Join(it.Error(), it.Close())
+	return first, next, readError(it.Close())
 }

@@ -62,7 +62,7 @@ func (s *Store) Relation(spec RelationSpec) (*Relation, error) {
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
 	case err != nil:
-		return nil, err
+		return nil, readError(err)
 	default:
 		defer closer.Close()
 		if len(v) != 24 {
@@ -249,7 +249,7 @@ func (r *Relation) replacements(b *arrowbatch.Batch) (*arrowbatch.Batch, error) 
 		}
 		if err != nil && !errors.Is(err, pebble.ErrNotFound) {
 			out.Release()
-			return nil, err
+			return nil, readError(err)
 		}
 		if b.OpAt(i) == arrowbatch.Insert {
 			out.Append(b, i)
@@ -360,7 +360,7 @@ func (r *Relation) count(key []byte) (int64, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, readError(err)
 	}
 	defer closer.Close()
 	n, k := binary.Varint(v)

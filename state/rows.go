@@ -43,13 +43,13 @@ func (r *Relation) Rows(from Reader, prefix []byte, cols []int) (*RowIter, error
 	lo := append(prefix32(spaceRows, r.ID), prefix...)
 	it, err := from.reader().NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: After(lo)})
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	return &RowIter{rel: r, it: it, cols: cols, first: true}, nil
 }
 
 // Close frees the iterator.
-func (it *RowIter) Close() error { return it.it.Close() }
+func (it *RowIter) Close() error { return readError(it.it.Close()) }
 
 // Next returns a batch of at most max rows, nil at the end.
 func (it *RowIter) Next(max int) (*arrowbatch.Batch, error) {
@@ -66,7 +66,7 @@ func (it *RowIter) Next(max int) (*arrowbatch.Batch, error) {
 	}
 	if err := it.it.Error(); err != nil {
 		all.Release()
-		return nil, err
+		return nil, readError(err)
 	}
 	if all.Len == 0 {
 		all.Release()
@@ -92,7 +92,7 @@ func (it *RowIter) step() bool {
 func (it *RowIter) decode(all *arrowbatch.Batch) error {
 	src, err := it.it.ValueAndErr()
 	if err != nil {
-		return err
+		return readError(err)
 	}
 	if it.rel.Mode == Bag && it.repeat == 1 {
 		n, k := binary.Varint(src)

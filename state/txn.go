@@ -255,7 +255,7 @@ func (t *Txn) check() error {
 			case errors.Is(err, pebble.ErrNotFound):
 				same = was == nil || isTemp(x.rel, key)
 			case err != nil:
-				return err
+				return readError(err)
 			default:
 				same = was != nil && bytes.Equal(v, was)
 				closer.Close()
