@@ -82,7 +82,7 @@ func Open(dir string, o Options) (*Store, error) {
 	defer cache.Unref()
 	db, err := pebble.Open(name, &pebble.Options{
 		FS: fs, Cache: cache, Logger: logger{o.Log}, Merger: countMerger,
-		EventListener: &pebble.EventListener{DataCorruption: damaged(o.Log)},
+		EventListener:      &pebble.EventListener{DataCorruption: damaged(o.Log)},
 		FormatMajorVersion: pebble.FormatNewest, MemTableSize: o.MemTableBytes,
 		MemTableStopWritesThreshold: 4, DisableWAL: false, Lock: lock,
 	})
