@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
@@ -43,6 +44,7 @@ var queryOptions = map[string]queryOption{
 	"watermark_policy":    {outputKinds, false, oneOf("min", "max")},
 	"watermark_splits":    {[]catalog.Kind{catalog.KindSource, catalog.KindTable}, false, oneOf("min", "max")},
 	"pool":                {queryKinds, true, checkName},
+	"state_ttl":           {outputKinds, false, checkTTL},
 	"parallelism":         {queryKinds, false, checkCount},
 	stream.LateRowsOption: {lateKinds, false, checkKeep},
 	stream.BadRowsOption:  {badKinds, false, checkKeep},
@@ -72,6 +74,13 @@ func checkIdle(v string) (string, string) {
 		return "off", ""
 	}
 	return "", "Write a span of time such as '5 s', or off."
+}
+
+func checkTTL(v string) (string, string) {
+	if d, ok := connector.ParseDuration(v); ok && d >= 10*time.Millisecond {
+		return v, ""
+	}
+	return "", `Write a span of time of at least 10 ms, such as '1 h'.`
 }
 
 func checkCount(v string) (string, string) {

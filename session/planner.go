@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/pgwire"
 	"github.com/streamsql/streamsql/plan/physical"
@@ -107,15 +108,17 @@ func (p *enginePlanner) Continuous(in *PlanInput, d *Definition) (*ContinuousPla
 	if !ok {
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "invalid output mode %q", d.Object.Options["output_mode"])
 	}
-	c, err := planner.Continuous(p.env(in), d.Query, d.Object, planner.Options{Mode: mode, Names: d.Columns})
+	opt := planner.Options{Mode: mode, Names: d.Columns}
+	if ttl, ok := connector.ParseDuration(d.Object.Options["state_ttl"]); ok {
+		opt.StateTTL = ttl.Microseconds()
+	}
+	c, err := planner.Continuous(p.env(in), d.Query, d.Object, opt)
 	if err != nil {
 		return nil, err
 	}
 	if in.RequireBounded {
-		if un := planner.Unbounded(c.Root); len(un) > 0 {
-			return nil, sqlerr.New(sqlerr.ProgramLimitExceeded, "the state of %s is bounded by nothing", un[0].Describe().Op).
-				WithDetail("require_bounded_state is on.").
-				WithHint("Add a watermark and a window, or SET require_bounded_state = off.")
+		if err := planner.RefuseUnbounded(c.Root); err != nil {
+			return nil, err
 		}
 	}
 	out := &ContinuousPlan{Key: c.Key, AppendOnly: c.AppendOnly, Reads: readsOf(c),

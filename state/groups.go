@@ -28,6 +28,7 @@ type Groups struct {
 	offs   []uint32 // other kinds: offsets in arena
 	arena  []byte
 	null   int32 // kindInt, kindBytes: the group of NULL, -1 for none
+	gone   map[int32]struct{}
 
 	enc []byte // scratch
 }
@@ -81,7 +82,7 @@ func (g *Groups) Reset() {
 	} else {
 		clear(g.slots)
 	}
-	g.n, g.null = 0, -1
+	g.n, g.null, g.gone = 0, -1, nil
 	g.ints, g.hashes, g.lows, g.offs = g.ints[:0], g.hashes[:0], g.lows[:0], g.offs[:1]
 	g.arena = g.arena[:0]
 }
@@ -190,7 +191,7 @@ func (g *Groups) addInt(x, h, p uint64) int32 {
 	if uint64(g.n)*10 > g.mask*7 {
 		g.setSlots(2 * len(g.slots))
 		for i, y := range g.ints {
-			if int32(i) != g.null {
+			if int32(i) != g.null && !g.removed(int32(i)) {
 				g.place(hashInt(y), i)
 			}
 		}
@@ -244,7 +245,7 @@ func (g *Groups) find(key []byte, h uint64) int32 {
 	if uint64(g.n)*10 > g.mask*7 {
 		g.setSlots(2 * len(g.slots))
 		for i, hi := range g.hashes {
-			if int32(i) != g.null {
+			if int32(i) != g.null && !g.removed(int32(i)) {
 				g.place(uint64(hi)<<32|uint64(g.lows[i]), i)
 			}
 		}

@@ -76,6 +76,7 @@ type options struct {
 	idle        time.Duration
 	parallelism int
 	mode        physical.OutputMode
+	ttl         time.Duration // 0: state stays
 	// maxSources: of several inputs the one that is furthest tells the time.
 	maxSources bool
 }
@@ -98,6 +99,11 @@ func readOptions(o *catalog.Object, def Trigger) (opt options, err error) {
 	if v, ok := o.Options["idle_timeout"]; ok {
 		if opt.idle, ok = build.ParseIdleTimeout(v); !ok {
 			return bad("idle_timeout")
+		}
+	}
+	if v, ok := o.Options["state_ttl"]; ok {
+		if opt.ttl, ok = connector.ParseDuration(v); !ok {
+			return bad("state_ttl")
 		}
 	}
 	switch o.Options["watermark_policy"] {

@@ -42,7 +42,8 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 			names = append(names, sql.Name{Text: c.Name})
 		}
 	}
-	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names})
+	return planner.Continuous(env, q, target,
+		planner.Options{Mode: opt.mode, Names: names, StateTTL: opt.ttl.Microseconds()})
 }
 
 // withObject is a resolver that gives one object another face.

@@ -315,7 +315,8 @@ func (b *continuousBuilder) distinctOn(n *physical.DistinctOn, f *exec.Fragment)
 		f = b.after(b.opt.Parallelism, exec.Input{From: f, Keys: n.Keys, Timed: timed(n.Input[0])})
 	}
 	b.push(f, n, func() exec.Operator {
-		d := &operator.DistinctOn{Keys: n.Keys, Shapes: shapes(n.Schema()), Time: n.Time, Forget: n.Forget, Lag: n.Lag}
+		d := &operator.DistinctOn{Keys: n.Keys, Shapes: shapes(n.Schema()), Time: n.Time, Forget: n.Forget, Lag: n.Lag,
+			TTL: n.TTL}
 		if n.Replace {
 			d.Order = sortKeys(n.OrderBy)
 		}

@@ -55,7 +55,7 @@ func (b *builder) window(n *physical.Window) (exec.Operator, error) {
 
 func (b *builder) hashAgg(n *physical.HashAgg) (exec.Operator, error) {
 	o := &operator.HashAgg{FinalOnly: n.FinalOnly && !b.finite, Keyless: n.Keyless, AppendOnly: n.InputAppendOnly,
-		CloseCol: -1, OutTypes: fieldTypes(n.Schema()), Keep: b.finite || b.complete}
+		TTL: n.TTL, Quiet: n.Quiet, CloseCol: -1, OutTypes: fieldTypes(n.Schema()), Keep: b.finite || b.complete}
 	in := n.InputSchema()
 	width := n.Input[0].Schema().Len()
 	session := n.Window != nil && n.Window.Kind == plan.Session

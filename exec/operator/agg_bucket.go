@@ -11,11 +11,12 @@ import (
 
 // Flags of a group.
 const (
-	toEmit  byte = 1 << iota // in emitList
-	toSave                   // in saveList
-	emitted                  // its row is in the output
-	failed                   // its result is an error
-	rowless                  // noted as having no rows
+	toEmit    byte = 1 << iota // in emitList
+	toSave                     // in saveList
+	emitted                    // its row is in the output
+	failed                     // its result is an error
+	rowless                    // noted as having no rows
+	forgotten                  // dropped after TTL
 )
 
 // bucket is the groups of one window (or pane, or all groups of a table that is
@@ -241,7 +242,9 @@ func (o *HashAgg) filter(v *arrowbatch.Vec, ids, rows []int32) (outIDs, outRows 
 }
 
 // live tells whether the group has rows.
-func (bk *bucket) live(id int32) bool { return len(bk.rows) == 0 || bk.rows[id] > 0 }
+func (bk *bucket) live(id int32) bool {
+	return bk.flags[id]&forgotten == 0 && (len(bk.rows) == 0 || bk.rows[id] > 0)
+}
 
 // changed tells whether the new result, row i of res, differs from the old one.
 func (bk *bucket) changed(id int32, res []*arrowbatch.Vec, i int, buf *[2][]byte) bool {

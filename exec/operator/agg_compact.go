@@ -76,13 +76,18 @@ func (o *HashAgg) compact(bk *bucket) error {
 			}
 		}
 		nb.flags[k] = bk.flags[id]
-		nb.rows[k] = bk.rows[id]
+		if len(bk.rows) > 0 {
+			nb.rows[k] = bk.rows[id]
+		}
 		if err := bk.errs[id]; err != nil {
 			nb.fail(int32(k), err)
 		}
 	}
 	if err := nb.takeSets(bk, place); err != nil {
 		return err
+	}
+	if o.exp != nil {
+		o.exp = o.exp.renumbered(keep)
 	}
 	o.buckets[bk.end], o.cur = nb, nil
 	o.recycle(bk)
@@ -101,6 +106,9 @@ func (nb *bucket) takeSets(bk *bucket, place []int32) error {
 				continue
 			}
 			group, vals := s.key(buf, int32(id))
+			if !bk.live(group) {
+				continue
+			}
 			if err := nb.sets[i].add(place[group], vals, n); err != nil {
 				return err
 			}

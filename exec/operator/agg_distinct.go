@@ -14,8 +14,9 @@ type distinctSet struct {
 	counts []int64
 	save   []int32
 	saving []bool
-	gone   []bool // noted as having no rows
-	dead   int    // how many are
+	gone   []bool  // noted as having no rows
+	dead   int     // how many are
+	sizes  []int32 // by group: values that have rows
 	group  *arrowbatch.Vec
 	cols   []*arrowbatch.Vec
 
@@ -29,13 +30,13 @@ func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
 
 // bytes is about the memory of the set.
 func (d *distinctSet) bytes() int {
-	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone)
+	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone) + cap(d.sizes)*4
 }
 
 func (d *distinctSet) reset() {
 	d.values.Reset()
 	d.counts, d.save, d.saving = d.counts[:0], d.save[:0], d.saving[:0]
-	d.gone, d.dead = d.gone[:0], 0
+	d.gone, d.dead, d.sizes = d.gone[:0], 0, d.sizes[:0]
 }
 
 // changes returns the groups, rows and ops (by row of the batch) that the set's
@@ -74,6 +75,7 @@ func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arro
 		if (was > 0) == (d.counts[id] > 0) {
 			continue
 		}
+		d.grown(gids[k], int32(d.counts[id]-was))
 		use[n], gids[n] = i, gids[k]
 		n++
 	}
@@ -103,6 +105,7 @@ func (d *distinctSet) add(group int32, src []byte, n int64) error {
 		d.counts, d.saving = append(d.counts, 0), append(d.saving, false)
 	}
 	d.counts[id] = n
+	d.grown(group, 1)
 	return nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/streamsql/streamsql/state"
 )
 
-// Stored form: table 0 has a key per group, its value the number of rows and each
-// aggregate's state; table i+1 has a key per value of the DISTINCT aggregate i,
+// Stored form: table 0 has a key per group, its value the number of rows, with TTL
+// the date, and each aggregate's state; table i+1 has a key per value of the DISTINCT aggregate i,
 // its value the count. The keys of all tables begin with the bucket's end, so that
 // a closed window goes with one range delete a table.
 
@@ -55,6 +55,9 @@ func (o *HashAgg) save(d *state.Delta) error {
 				rows = bk.rows[id]
 			}
 			val = binary.AppendVarint(val[:0], rows)
+			if o.exp != nil {
+				val = binary.AppendVarint(val, o.exp.date(id))
+			}
 			for _, a := range bk.accs {
 				val = a.Append(val, id)
 			}
@@ -166,6 +169,14 @@ func (o *HashAgg) restoreGroup(bk *bucket, id int32, v []byte) error {
 	v = v[n:]
 	if len(bk.rows) > 0 {
 		bk.rows[id] = rows
+	}
+	if o.exp != nil {
+		date, n := binary.Varint(v)
+		if n <= 0 {
+			return errState
+		}
+		v = v[n:]
+		o.exp.touch(id, date)
 	}
 	var err error
 	for _, a := range bk.accs {

@@ -24,6 +24,9 @@ type DistinctOn struct {
 	// Forget is the column that bounds a key's stay, -1: keys stay for ever.
 	Forget int
 	Lag    int64
+	// TTL, above 0, is how many microseconds of processing time a key stays that no row
+	// touches, a duplicate included.
+	TTL int64
 	// Order is the order of Replace; nil: the first row to arrive stays.
 	Order []SortKey
 
@@ -37,6 +40,7 @@ type DistinctOn struct {
 	rows    []keptRow
 	live    int
 	due     map[int64][]int32 // keys by the time they are forgotten, in buckets
+	exp     *expiry           // with TTL
 	saving  []bool
 	save    []int32
 	ids     []int32
@@ -55,6 +59,9 @@ func (d *DistinctOn) Open(rt *exec.Runtime, out exec.Output) error {
 	d.due = map[int64][]int32{}
 	d.keyVecs = make([]*arrowbatch.Vec, len(d.Keys))
 	d.keys = state.NewGroups(d.keyShapes())
+	if d.TTL > 0 {
+		d.exp = newExpiry(d.TTL)
+	}
 	if rt.Store == nil {
 		return nil
 	}
@@ -79,6 +86,11 @@ func (d *DistinctOn) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	d.ids = resizeIDs(d.ids, len(d.sel))
 	d.keys.Lookup(d.keyVecs, d.sel, d.ids)
 	d.grow()
+	if d.exp != nil {
+		for _, id := range d.ids {
+			d.touch(id)
+		}
+	}
 	if d.Order != nil {
 		return d.replace(b)
 	}
@@ -214,7 +226,10 @@ func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventT
 }
 
 // ProcessBarrier saves the keys that came and went.
-func (d *DistinctOn) ProcessBarrier(exec.Barrier) error {
+func (d *DistinctOn) ProcessBarrier(bar exec.Barrier) error {
+	if err := d.expire(bar.Now); err != nil {
+		return err
+	}
 	if delta := d.rt.Delta(); delta != nil {
 		prefix := d.rt.Table.Prefix()
 		var key []byte
@@ -235,6 +250,9 @@ func (d *DistinctOn) ProcessBarrier(exec.Barrier) error {
 
 func (d *DistinctOn) value(id int32) []byte {
 	d.buf = binary.AppendVarint(d.buf[:0], d.until[id])
+	if d.exp != nil {
+		d.buf = binary.AppendVarint(d.buf, d.exp.date(id))
+	}
 	if d.Order != nil {
 		r := d.rows[id]
 		d.buf = append(binary.AppendUvarint(d.buf, uint64(len(r.order))), r.order...)
@@ -259,12 +277,21 @@ func (d *DistinctOn) restore() error {
 			return errState
 		}
 		d.grow()
-		if d.Order != nil {
-			l, m := binary.Uvarint(v[n:])
-			if m <= 0 || l > uint64(len(v)-n-m) {
+		v = v[n:]
+		if d.exp != nil {
+			date, m := binary.Varint(v)
+			if m <= 0 {
 				return errState
 			}
-			v = v[n+m:]
+			v = v[m:]
+			d.exp.touch(id, date)
+		}
+		if d.Order != nil {
+			l, m := binary.Uvarint(v)
+			if m <= 0 || l > uint64(len(v)-m) {
+				return errState
+			}
+			v = v[m:]
 			d.rows[id] = keptRow{bytes.Clone(v[:l]), bytes.Clone(v[l:])}
 		}
 		d.remember(id, until)
@@ -281,6 +308,7 @@ func (d *DistinctOn) reclaim() error {
 		return nil
 	}
 	old, until, rows := d.keys, d.until, d.rows
+	var keep []int32
 	d.keys, d.due, d.live = state.NewGroups(d.keyShapes()), map[int64][]int32{}, 0
 	d.until, d.rows, d.saving, d.save = nil, nil, nil, d.save[:0]
 	var key []byte
@@ -294,6 +322,7 @@ func (d *DistinctOn) reclaim() error {
 			return errState
 		}
 		d.grow()
+		keep = append(keep, int32(id))
 		if d.Order != nil {
 			d.rows[n] = rows[id]
 		}
@@ -301,6 +330,9 @@ func (d *DistinctOn) reclaim() error {
 		d.saving[n] = false
 	}
 	d.save = d.save[:0]
+	if d.exp != nil {
+		d.exp = d.exp.renumbered(keep)
+	}
 	return nil
 }
 

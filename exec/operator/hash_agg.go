@@ -75,6 +75,11 @@ type HashAgg struct {
 	// next one are read when this one's barrier has passed everywhere. Nil: there are
 	// none.
 	Horizon *atomic.Int64
+	// TTL, above 0, is how many microseconds of processing time a group stays that no
+	// row touches; there is one table for all groups then. Quiet: its row is not taken
+	// back with it.
+	TTL   int64
+	Quiet bool
 
 	rt        *exec.Runtime
 	out       exec.Output
@@ -90,6 +95,7 @@ type HashAgg struct {
 	cur     *bucket
 	free    []*bucket
 	touched []*bucket
+	exp     *expiry // nil: groups stay
 	dropped []int64 // ends of stored buckets that were closed in this epoch
 	slide   slide
 
@@ -131,6 +137,9 @@ func (o *HashAgg) Open(rt *exec.Runtime, out exec.Output) error {
 	}
 	if !o.FinalOnly {
 		o.touch |= toEmit
+	}
+	if o.TTL > 0 {
+		o.exp = newExpiry(o.TTL)
 	}
 	if rt.Store != nil {
 		o.touch |= toSave
@@ -439,6 +448,9 @@ func (o *HashAgg) ProcessBarrier(bar exec.Barrier) error {
 		} else if err := o.emit(bk); err != nil {
 			return err
 		}
+	}
+	if err := o.forget(bar.Now); err != nil {
+		return err
 	}
 	if d := o.rt.Delta(); d != nil {
 		if err := o.save(d); err != nil {

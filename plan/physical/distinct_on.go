@@ -18,6 +18,9 @@ type DistinctOn struct {
 	// its first row's value + Lag <= watermark.
 	Forget int
 	Lag    int64
+	// TTL, if not 0, is how many microseconds of processing time a key stays that no
+	// row touches.
+	TTL int64
 	// Replace: a row that comes first by OrderBy takes the place of the one given
 	// before.
 	Replace bool
@@ -30,6 +33,9 @@ func (n *DistinctOn) Describe() plan.Desc {
 }
 
 func (n *DistinctOn) forget() string {
+	if n.TTL > 0 {
+		return "after " + plan.Micros(n.TTL)
+	}
 	if n.Forget < 0 {
 		return ""
 	}

@@ -33,6 +33,10 @@ type HashAgg struct {
 	FinalOnly bool
 	// Keyless: no GROUP BY, so there is one row also for an empty input.
 	Keyless bool
+	// TTL, if not 0, is how many microseconds of processing time a group stays that no
+	// row touches. Quiet: its row stays in the output then.
+	TTL   int64
+	Quiet bool
 	// InputAppendOnly: no deletes come in, so aggregates need not keep what they
 	// would need to take a row back.
 	InputAppendOnly bool
@@ -63,6 +67,9 @@ func (n *HashAgg) Describe() plan.Desc {
 	d = d.With("aggregates", strings.Join(s, ", "))
 	if n.FinalOnly {
 		d = d.With("emit", "on close")
+	}
+	if n.TTL > 0 {
+		d = d.With("ttl", plan.Micros(n.TTL))
 	}
 	return d
 }

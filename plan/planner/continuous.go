@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -19,6 +20,9 @@ type Options struct {
 	// Names are the names of the result's columns where CREATE lists them; fewer
 	// than there are columns leave the rest.
 	Names []sql.Name
+	// StateTTL is how many microseconds of processing time state stays that no row
+	// touches and nothing else bounds; 0: for ever.
+	StateTTL int64
 }
 
 // Continuous plans a query whose result is kept up to date. target is the
@@ -46,7 +50,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	}
 	n = p.dropOrder(n, target)
 	p.Logical = rule.TopNs(rule.Optimize(n))
-	lw := &lowerer{env: env, mode: opt.Mode}
+	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL}
 	in, err := lw.node(p.Logical)
 	if err != nil {
 		return nil, err
@@ -55,12 +59,18 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	if err := checkMode(in, opt.Mode, sink, q.Pos); err != nil {
 		return nil, err
 	}
+	if err := lw.checkTTL(in, q.Pos); err != nil {
+		return nil, err
+	}
 	ip := in.Props()
 	p.Key, p.AppendOnly, p.EventTime = slices.Clone(ip.Key), ip.AppendOnly, ip.EventTime
 	if ip.Key != nil && p.Key == nil {
 		p.Key = []int{}
 	}
 	e := &physical.Emit{Base: same(in), Mode: opt.Mode, Key: p.Key}
+	if opt.Mode == physical.Complete {
+		e.Prop.State, e.Prop.Bound = "result rows", "size of the result"
+	}
 	e.Out = named(in.Schema(), p.Columns)
 	p.Root = finish(e, target, p)
 	number(p.Root)
@@ -126,19 +136,10 @@ func finish(e *physical.Emit, target *catalog.Object, p *Plan) physical.Node {
 // warn notes operators whose state nothing bounds.
 func (p *Plan) warn() {
 	for _, n := range Unbounded(p.Root) {
+		if !strings.Contains(n.Props().Bound, byNothing) {
+			continue
+		}
 		p.Notices = append(p.Notices,
 			"the state of "+n.Describe().Op+" is bounded by nothing and grows as long as the query runs")
 	}
-}
-
-// Unbounded returns the operators of a plan whose state nothing bounds.
-func Unbounded(n physical.Node) []physical.Node {
-	var out []physical.Node
-	if n.Props().Bound == "nothing" {
-		out = append(out, n)
-	}
-	for _, c := range n.Children() {
-		out = append(out, Unbounded(c)...)
-	}
-	return out
 }

@@ -18,6 +18,12 @@ type lowerer struct {
 	env   *Env
 	batch bool
 	mode  physical.OutputMode
+	// ttl is the query's state_ttl in microseconds, 0 for none; forgets: a node heeds
+	// it.
+	ttl     int64
+	forgets bool
+	// bounds are what setRows noted.
+	bounds map[physical.Node]string
 	// timeName names the event time that bounds state, for EXPLAIN.
 	timeName string
 }
@@ -448,7 +454,7 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 
 // forget says when a deduplication forgets its keys.
 func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in physical.Node) error {
-	d.Prop.State, d.Prop.Bound = "one row per key", "key domain"
+	d.Prop.State, d.Prop.Bound = "one row per key", byKeys
 	if n.Within != plan.WithinForever && d.Time < 0 {
 		return sqlerr.Unsupported("DEDUPLICATE BY … WITHIN needs a watermark on its input").At(n.Pos).
 			WithHint("Declare WATERMARK FOR on the source, or write FROM STREAM s WATERMARK ts DELAY OF INTERVAL '…' AS s.")
@@ -464,9 +470,9 @@ func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in phys
 		}
 		d.Forget, d.Lag = d.Time, w.Delay
 	default:
-		if lw.mode == physical.Complete { // nothing is late, and nothing is forgotten
+		if lw.mode == physical.Complete { // nothing is late, and nothing is closed
 			d.Time = -1
-			return nil
+			break
 		}
 		for _, k := range n.Keys {
 			if t, ok := in.Props().Time(k); ok {
@@ -474,8 +480,11 @@ func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in phys
 			}
 		}
 	}
-	if d.Forget >= 0 {
+	if d.Forget < 0 {
+		lw.distinctState(d)
+	} else {
 		d.Prop.Bound = lw.byWatermark()
+		lw.setRows(d, "")
 		if n.Within != plan.WithinForever {
 			d.Prop.Key, d.Prop.Twins = nil, nil // a key may come again
 		}

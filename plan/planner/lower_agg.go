@@ -62,6 +62,9 @@ func (lw *lowerer) aggInput(n *logical.Aggregate, a *physical.HashAgg) (physical
 		return nil, err
 	}
 	ip := in.Props()
+	if lw.ttl > 0 && w.spec.Kind != plan.Session && (len(ip.Times) == 0 || lw.mode == physical.Complete) {
+		return lw.node(n.Input()) // nothing closes windows, so their groups are forgotten one by one
+	}
 	if t, ok := ip.Time(w.spec.TimeCol); lw.batch || len(ip.Times) == 0 || ok && t.Lag <= 1 {
 		a.GroupBy, a.Aggs, a.Window = w.groupBy, w.aggs, w.spec
 		return in, nil
@@ -136,31 +139,6 @@ func (lw *lowerer) checkAggregate(n *logical.Aggregate, a *physical.HashAgg) err
 			WithHint("Group by a window over a time with a watermark, or use output_mode = 'update'.")
 	}
 	return nil
-}
-
-// aggregateState says what the node keeps and what bounds it.
-func (lw *lowerer) aggregateState(n *logical.Aggregate, a *physical.HashAgg) {
-	a.Prop.State = "groups"
-	switch {
-	case a.CloseBy >= 0:
-		a.Prop.Bound = lw.byWatermark()
-	case n.Keyless:
-		a.Prop.Bound = "one row"
-	case a.Window != nil || lw.growsWithTime(a):
-		a.Prop.Bound = "nothing"
-	default:
-		a.Prop.Bound = "key domain"
-	}
-}
-
-// growsWithTime tells whether the groups of a stream have a time in them, so
-// that their number has no end.
-func (lw *lowerer) growsWithTime(a *physical.HashAgg) bool {
-	if a.Prop.Bounded {
-		return false
-	}
-	in := a.InputSchema()
-	return slices.ContainsFunc(a.GroupBy, func(c int) bool { return in.Fields[c].Type.IsTimestamp() })
 }
 
 // absorbed is an aggregation that assigns its windows itself.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -91,9 +92,12 @@ func (lw *lowerer) firstRow(g *physical.GroupTopN, in physical.Node) *physical.D
 	d.Replace = len(g.OrderBy) > 0
 	d.Prop.AppendOnly, d.Prop.Key, d.Prop.EventTime = !d.Replace, d.Keys, g.CloseBy
 	d.Prop.Times = topNTimes(ip, g.CloseBy, 0)
-	d.Prop.State, d.Prop.Bound = "one row per key", "key domain"
-	if d.Forget >= 0 {
+	d.Prop.State, d.Prop.Bound = "one row per key", byKeys
+	if d.Forget < 0 {
+		lw.distinctState(d)
+	} else {
 		d.Prop.Bound = lw.byWatermark()
+		lw.setRows(d, "")
 	}
 	return d
 }
@@ -142,7 +146,7 @@ func (lw *lowerer) finishTopN(g *physical.GroupTopN, in physical.Node, what stri
 
 // topNState says what first rows keep, and what bounds it.
 func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bound string) {
-	kept, bound = "all input rows", boundOf(in)
+	kept, bound = "all input rows", cmp.Or(lw.rowsBound(in), byNothing)
 	if in.Props().AppendOnly {
 		kept, bound = fmt.Sprintf("first %d rows", g.To), "number of rows"
 		if g.Func == plan.WithTies || g.Func == plan.Rank {
@@ -151,27 +155,16 @@ func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bou
 			kept = fmt.Sprintf("first %d ranks", g.To)
 		}
 		if len(g.PartitionBy) > 0 {
-			kept, bound = kept+" per group", "key domain"
+			kept, bound = kept+" per group", cmp.Or(lw.rowsBound(in), byKeys)
 		}
 	}
 	if g.CloseBy >= 0 {
 		bound = lw.byWatermark()
+		lw.setRows(g, "")
+	} else {
+		lw.setRows(g, bound)
 	}
 	return kept, bound
-}
-
-// boundOf says what bounds the number of rows that are in a changing input at once.
-func boundOf(n physical.Node) string {
-	if r, ok := n.(*physical.RelationScan); ok {
-		return "rows of " + r.Object.Name.String()
-	}
-	if p := n.Props(); p.State != "" && !p.AppendOnly {
-		return p.Bound
-	}
-	if c := n.Children(); len(c) == 1 {
-		return boundOf(c[0])
-	}
-	return "rows of the input"
 }
 
 // firstRows lowers LIMIT and OFFSET of a continuous query. Over sorted rows, or rows

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,7 +157,8 @@ func (c *testCatalog) addTable(d *sql.TableDef, kind catalog.Kind, appendOnly bo
 }
 
 // TestPlans runs testdata/plans: «define» fills the catalog; «select»,
-// «continuous» (with mode=…, target=view|sink|none), «dml» and «params» print the
+// «continuous» (with mode=…, ttl=SECONDS, target=view|sink|none; bounds
+// lists what is kept, bounded refuses what nothing bounds), «dml» and «params» print the
 // plan or the error.
 func TestPlans(t *testing.T) {
 	datadriven.Walk(t, "testdata/plans", func(t *testing.T, path string) {
@@ -218,6 +220,12 @@ func continuous(t *testing.T, env *Env, stmt sql.Statement, d *datadriven.TestDa
 				t.Fatalf("no mode %s", a.Vals[0])
 			}
 			opt.Mode = m
+		case "ttl": // seconds
+			n, err := strconv.Atoi(a.Vals[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.StateTTL = int64(n) * 1e6
 		case "target":
 			switch a.Vals[0] {
 			case "sink":
@@ -230,6 +238,12 @@ func continuous(t *testing.T, env *Env, stmt sql.Statement, d *datadriven.TestDa
 	p, err := Continuous(env, stmt.(*sql.QueryStmt).Query, target, opt)
 	if err != nil {
 		return report(d.Input, err)
+	}
+	if d.HasArg("bounded") {
+		return report(d.Input, RefuseUnbounded(p.Root))
+	}
+	if d.HasArg("bounds") {
+		return strings.Join(keepers(p.Root), "\n") + "\n"
 	}
 	return show(p, d.HasArg("verbose"), d.HasArg("columns"), d.HasArg("ok"))
 }

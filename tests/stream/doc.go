@@ -63,7 +63,7 @@
 // dups and nulltime without a line are 0. A line with mode= holds there instead of
 // the one without.
 //
-// Options: watermark_policy, idle_timeout (seconds or off), trigger, late_rows and
+// Options: state_ttl, watermark_policy, idle_timeout (seconds or off), trigger, late_rows and
 // timezone as the engine knows them; files_per_epoch 1: an available_now run reads
 // one epoch's rows of a split at a time; order fixed: rows come as they stand here
 // in every run; switch off: not run with a changed trigger.

@@ -219,7 +219,7 @@ func (r *runner) create(mode string) error {
 	if r.way.tasks > 0 {
 		with = append(with, fmt.Sprintf("parallelism = %d", r.way.tasks))
 	}
-	for _, name := range []string{"watermark_policy", "late_rows"} {
+	for _, name := range []string{"watermark_policy", "late_rows", "state_ttl"} {
 		if v := r.c.options[name]; v != "" && v != "min" {
 			with = append(with, name+" = '"+v+"'")
 		}
