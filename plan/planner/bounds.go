@@ -101,6 +101,10 @@ func (lw *lowerer) rowsBound(n physical.Node) string {
 		return ""
 	case *physical.Values, *physical.TableFunc:
 		return "a list of values"
+	case *physical.TemporalFilter:
+		if lasting(n) {
+			return n.Prop.Bound
+		}
 	}
 	var all []string
 	for _, c := range n.Children() {
@@ -114,6 +118,9 @@ func (lw *lowerer) rowsBound(n physical.Node) string {
 	}
 	return strings.Join(all, " and ")
 }
+
+// lasting tells whether rows leave a temporal filter a fixed span after their time.
+func lasting(n *physical.TemporalFilter) bool { return strings.HasPrefix(n.Prop.Bound, "rows of the last ") }
 
 // setRows notes what bounds the rows of an output that is not as its inputs'.
 func (lw *lowerer) setRows(n physical.Node, bound string) {

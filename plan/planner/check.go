@@ -126,6 +126,10 @@ func collected(n physical.Node) bool {
 	switch n := n.(type) {
 	case *physical.HashAgg, *physical.GroupTopN, *physical.Limit:
 		return true
+	case *physical.TemporalFilter:
+		if lasting(n) {
+			return true
+		}
 	case *physical.DistinctOn:
 		if n.Prop.Key != nil { // else a key may come again
 			return true
