@@ -120,7 +120,9 @@ func (lw *lowerer) rowsBound(n physical.Node) string {
 }
 
 // lasting tells whether rows leave a temporal filter a fixed span after their time.
-func lasting(n *physical.TemporalFilter) bool { return strings.HasPrefix(n.Prop.Bound, "rows of the last ") }
+func lasting(n *physical.TemporalFilter) bool {
+	return strings.HasPrefix(n.Prop.Bound, "rows of the last ")
+}
 
 // setRows notes what bounds the rows of an output that is not as its inputs'.
 func (lw *lowerer) setRows(n physical.Node, bound string) {
