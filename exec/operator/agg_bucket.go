@@ -56,7 +56,7 @@ func (o *HashAgg) newBucket(start, end int64) *bucket {
 		var set *distinctSet
 		if o.Aggs[i].Distinct {
 			set = newDistinctSet(o.argShapes(i))
-			set.nulls = o.Aggs[i].Name == "array_agg"
+			set.nulls = aggregate.OrderMatters(o.Aggs[i].Name) // string_agg itself leaves out NULL
 		}
 		bk.sets = append(bk.sets, set)
 	}

@@ -10,7 +10,7 @@ import (
 // value is an insert, the taking back of the last one a delete.
 type distinctSet struct {
 	values *state.Groups // over (group number, values)
-	nulls  bool          // NULL is a value too
+	nulls  bool          // NULL is a value too: the aggregate judges
 	counts []int64
 	save   []int32
 	saving []bool

@@ -116,10 +116,6 @@ func (o *SessionAgg) newAccs() ([]aggregate.Acc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Distinct && aggregate.OrderMatters(c.Name) {
-			return nil, sqlerr.Unsupported("%s(DISTINCT …) over session windows is not supported", c.Name).
-				WithHint("Leave DISTINCT out, or aggregate a view of the sessions.")
-		}
 		if c.Distinct {
 			a = aggregate.Distinct(a, c.Call)
 		}

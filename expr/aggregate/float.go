@@ -24,7 +24,15 @@ type floatState struct {
 	nan, pinf, ninf int64
 }
 
-func (a *sumFloat) Grow(n int) { a.g = grow(a.g, n) }
+// Grow begins sums with -0, which leaves every value added to it as it is: the sum
+// of -0 alone is -0. PostgreSQL's avg begins with 0.
+func (a *sumFloat) Grow(n int) {
+	from := len(a.g)
+	a.g = grow(a.g, n)
+	for i := from; i < len(a.g) && !a.avg; i++ {
+		a.g[i].sum = math.Copysign(0, -1)
+	}
+}
 
 func floatAt(v *arrowbatch.Vec, i int) float64 {
 	if v.Layout == arrowbatch.Float32 {

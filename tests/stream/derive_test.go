@@ -64,6 +64,10 @@ func (o *oracle) derived() []addition {
 			}
 			add("wm %s", wm)
 		}
+		late := func(c count) bool { return c.what == "late" }
+		if len(o.marks.high) > 0 && !slices.ContainsFunc(ep.steps[0].counts, late) {
+			add("late 0")
+		}
 		o.earlier, o.final = rows, final
 	}
 	return out

@@ -29,7 +29,7 @@ var derive = flag.String("derive", "", "the files, by a pattern, whose output li
 // A mode with late rows is left out, since its result is not that of all rows.
 //
 // With -derive PATTERN the output lines of files are written anew from PostgreSQL's
-// answers, and watermarks where there are none. Their modes must have no late rows.
+// answers, and watermarks and late 0 where there are none.
 func TestCasesEqualPostgres(t *testing.T) {
 	pg := connectPostgres(t)
 	paths, err := filepath.Glob("testdata/*.txt")

@@ -35,6 +35,8 @@ CREATE FUNCTION "window"(t timestamptz, size interval, slide interval, off inter
   RETURNS SETOF win LANGUAGE sql IMMUTABLE AS $$SELECT hop_windows(t, slide, size, off)$$;
 CREATE FUNCTION window_time(w win) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS
   $$SELECT (w)."end" - interval '1 microsecond'$$;
+CREATE FUNCTION first_of(a anyelement, b anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT AS $$SELECT a$$;
+CREATE AGGREGATE any_value(anyelement) (sfunc = first_of, stype = anyelement);
 `
 
 // pgWords splits SQL into words, quoted strings and signs.
