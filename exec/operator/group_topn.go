@@ -312,22 +312,22 @@ func (l *topRows) alone(k, i int) bool {
 	return !ok || !bytes.Equal(l.chunks[k2].order(i2), order)
 }
 
-// pop takes a copy of the last row away.
+// pop takes a copy of the last row away. While there are others, the next walk sees
+// that fewer are left than were given.
 func (o *GroupTopN) pop(bk *topBucket, id int32) {
 	g := &bk.tops[id]
 	c, i := g.last()
-	r := &c.rows[i]
-	if r.n--; r.out > r.n {
-		r.out--
-		g.given--
-		o.give(&o.dels, c, i, r.at+r.out, arrowbatch.Delete)
-	}
 	g.total--
-	if k := len(g.chunks) - 1; r.n == 0 {
-		o.forget(bk, id, k, i)
-	} else {
-		o.save(bk, id, k, i)
+	r := &c.rows[i]
+	if r.n--; r.n > 0 {
+		o.save(bk, id, len(g.chunks)-1, i)
+		return
 	}
+	for ; r.out > 0; r.out-- {
+		g.given--
+		o.give(&o.dels, c, i, r.at+r.out-1, arrowbatch.Delete)
+	}
+	o.forget(bk, id, len(g.chunks)-1, i)
 }
 
 // popPeers takes the last rows that are equal in order away.

@@ -433,10 +433,13 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 		d.Prop.Key = n.Keys
 		return d, nil
 	}
+	if g := lw.newestRows(n, in); g != nil {
+		return g, lw.finishTopN(g, in, "DISTINCT ON", n.Pos)
+	}
 	d := &physical.DistinctOn{Base: same(in), Keys: n.Keys, OrderBy: n.OrderBy, Time: n.Time, Forget: -1}
 	if !in.Props().AppendOnly {
-		return nil, sqlerr.Unsupported("DISTINCT ON over rows that change is not supported in a continuous query").At(n.Pos).
-			WithHint("Use max(…) or min(…) with GROUP BY.")
+		return nil, sqlerr.Unsupported("DEDUPLICATE BY … WITHIN over rows that change is not supported " +
+			"in a continuous query").At(n.Pos).WithHint("Leave out WITHIN, or read append-only input.")
 	}
 	d.Prop.Key = n.Keys
 	d.Replace = len(n.OrderBy) > len(n.Keys)

@@ -102,6 +102,19 @@ func (lw *lowerer) firstRow(g *physical.GroupTopN, in physical.Node) *physical.D
 	return d
 }
 
+// newestRows makes a top 1 of a deduplication of rows that change, and of one that
+// leaves when the watermark closes its keys; nil for others.
+func (lw *lowerer) newestRows(n *logical.DistinctOn, in physical.Node) *physical.GroupTopN {
+	g := &physical.GroupTopN{Base: same(in), PartitionBy: n.Keys, OrderBy: n.OrderBy[len(n.Keys):],
+		RankRange: plan.RankRange{From: 1, To: 1}}
+	lw.closeTopN(g, in.Props())
+	final := lw.mode == physical.Append && g.CloseBy >= 0 && len(g.OrderBy) > 0
+	if n.Within != plan.WithinForever || in.Props().AppendOnly && !final {
+		return nil
+	}
+	return g
+}
+
 // withRank adds the rank, which is 1, to the rows of a deduplication.
 func withRank(d *physical.DistinctOn, n *logical.TopN) physical.Node {
 	if !n.Rank {
