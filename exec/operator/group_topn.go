@@ -48,6 +48,9 @@ type GroupTopN struct {
 	FinalOnly bool
 	// AppendOnly: no deletes come in.
 	AppendOnly bool
+	// TTL, above 0, is how many microseconds of processing time a group stays that no
+	// row comes for; its rows are taken back then. CloseCol is -1.
+	TTL int64
 
 	rt  *exec.Runtime
 	out exec.Output
@@ -55,6 +58,8 @@ type GroupTopN struct {
 
 	buckets map[int64]*topBucket // by the time that closes them
 	touched []*topBucket         // with rows in sel
+	exp     *expiry              // with TTL
+	aged    []int32              // groups that rows came for in this epoch
 	dropped []int64              // stored buckets that were closed in this epoch
 	gone    []byte               // stored keys of rows that went in this epoch, one behind another
 	ends    []int                // where they end
@@ -97,6 +102,7 @@ type topGroup struct {
 	// it changes nothing. Kept where deletes come in.
 	cut             []byte
 	changed, saving bool
+	aged            bool // in aged
 }
 
 // Open restores the groups.
@@ -108,8 +114,16 @@ func (o *GroupTopN) Open(rt *exec.Runtime, out exec.Output) error {
 	if o.Rank {
 		o.outShapes = append(o.outShapes, arrowbatch.Shape{Layout: arrowbatch.Int64})
 	}
+	if o.TTL > 0 {
+		o.exp = newExpiry(o.TTL)
+	}
 	if rt.Store == nil {
 		return nil
+	}
+	if o.exp != nil {
+		if err := o.restoreDates(); err != nil {
+			return err
+		}
 	}
 	return o.restore()
 }
@@ -192,6 +206,9 @@ func (o *GroupTopN) take(bk *topBucket, b *arrowbatch.Batch) {
 	o.ids = resizeIDs(o.ids, len(bk.sel))
 	bk.groups.Lookup(o.keyVecs, bk.sel, o.ids)
 	bk.grow()
+	if o.exp != nil {
+		o.age(bk, o.ids)
+	}
 	for k, i := range bk.sel {
 		g := &bk.tops[o.ids[k]]
 		key := o.key[:0]
@@ -468,6 +485,7 @@ func (o *GroupTopN) ProcessBarrier(bar exec.Barrier) error {
 			return err
 		}
 	}
+	o.expire(bar.Now)
 	if err := o.send(); err != nil {
 		return err
 	}
@@ -502,10 +520,12 @@ func (o *GroupTopN) compact(bk *topBucket) error {
 	fresh := o.bucketAt(bk.end)
 	fresh.stored, fresh.rows, fresh.bytes = bk.stored, bk.rows, bk.bytes
 	var key []byte
+	var keep []int32
 	for id := range bk.tops {
 		if len(bk.tops[id].chunks) == 0 {
 			continue
 		}
+		keep = append(keep, int32(id))
 		key = bk.groups.AppendKey(key[:0], int32(id))
 		n, _, err := fresh.groups.AddKey(key)
 		if err != nil {
@@ -514,6 +534,9 @@ func (o *GroupTopN) compact(bk *topBucket) error {
 		fresh.grow()
 		fresh.tops[n] = bk.tops[id]
 		fresh.empty--
+	}
+	if o.exp != nil {
+		o.exp = o.exp.renumbered(keep)
 	}
 	return nil
 }

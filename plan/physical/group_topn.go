@@ -16,9 +16,15 @@ type GroupTopN struct {
 	// late, when value + CloseLag <= watermark. Closed groups leave the state.
 	CloseBy  int
 	CloseLag int64
+	// TTL, if not 0, is how many microseconds of processing time a group stays that no
+	// row comes for.
+	TTL int64
 	// FinalOnly: a group leaves once, when it is closed.
 	FinalOnly bool
 }
+
+// InputAppendOnly tells whether no deletes come in.
+func (n *GroupTopN) InputAppendOnly() bool { return n.Input[0].Props().AppendOnly }
 
 // Describe shows the node.
 func (n *GroupTopN) Describe() plan.Desc {
@@ -40,6 +46,9 @@ func (n *GroupTopN) Describe() plan.Desc {
 	}
 	if n.FinalOnly {
 		d = d.With("emit", "on close")
+	}
+	if n.TTL > 0 {
+		d = d.With("ttl", plan.Micros(n.TTL))
 	}
 	return d
 }

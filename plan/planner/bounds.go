@@ -40,7 +40,8 @@ func RefuseUnbounded(root physical.Node) error {
 	if len(un) == 0 {
 		return nil
 	}
-	d, p := un[0].Describe(), un[0].Props()
+	n := un[len(un)-1] // the lowest: what is above it may be bounded with it
+	d, p := n.Describe(), n.Props()
 	what := d.Op
 	for _, a := range d.Attrs {
 		if a.Key == "group" || a.Key == "keys" {
@@ -51,7 +52,7 @@ func RefuseUnbounded(root physical.Node) error {
 	if holdsAll(root) {
 		return unboundedError(what, p, "Use output_mode = 'update', for complete keeps all of the result")
 	}
-	switch n := un[0].(type) {
+	switch n := n.(type) {
 	case *physical.HashAgg:
 		hint = "Group by a window over a time with a watermark"
 		switch {
@@ -64,6 +65,9 @@ func RefuseUnbounded(root physical.Node) error {
 		hint = "Write DEDUPLICATE BY … WITHIN INTERVAL '…', or set the option state_ttl"
 	case *physical.GroupTopN:
 		hint = "Rank within a window over a time with a watermark"
+		if n.InputAppendOnly() && n.TTL == 0 {
+			hint += ", or set the option state_ttl"
+		}
 	}
 	return unboundedError(what, p, hint)
 }

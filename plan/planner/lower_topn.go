@@ -169,6 +169,9 @@ func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bou
 		}
 		if len(g.PartitionBy) > 0 {
 			kept, bound = kept+" per group", cmp.Or(lw.rowsBound(in), byKeys)
+			if bound == byKeys && lw.ttl > 0 && g.CloseBy < 0 {
+				g.TTL, bound = lw.ttl, lw.byTTL()
+			}
 		}
 	}
 	if g.CloseBy >= 0 {
