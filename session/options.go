@@ -45,7 +45,7 @@ var queryOptions = map[string]queryOption{
 	"watermark_splits":    {[]catalog.Kind{catalog.KindSource, catalog.KindTable}, false, oneOf("min", "max")},
 	"pool":                {queryKinds, true, checkName},
 	"state_ttl":           {outputKinds, false, checkTTL},
-	"parallelism":         {queryKinds, false, checkCount},
+	"parallelism":         {queryKinds, true, checkCount},
 	stream.LateRowsOption: {lateKinds, false, checkKeep},
 	stream.BadRowsOption:  {badKinds, false, checkKeep},
 }

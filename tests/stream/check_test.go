@@ -118,7 +118,7 @@ func (r *runner) check(ep *epoch, s *step) {
 
 // plain tells whether nothing but the epoch's FLUSH has cut epochs.
 func (r *runner) plain(ep *epoch) bool {
-	return ep.before == "" && r.way.stop == "" && !r.way.moments && !r.way.switched
+	return ep.before == "" && r.way.stop == "" && !r.way.moments && !r.way.switched && !r.way.rescaled
 }
 
 // output compares one epoch's output in a mode.

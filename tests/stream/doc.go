@@ -5,7 +5,8 @@
 // from the SQL text to a sink, in several ways that must all give the same: straight
 // on; with a stop and a start before each epoch; with a crash at a changing moment
 // of each epoch; with two and three tasks, rows in another order and batches of one
-// and two rows; and with the trigger switched midway, where what is folded up by the
+// and two rows; with another number of tasks from epoch to epoch, over the same
+// state; and with the trigger switched midway, where what is folded up by the
 // end of each epoch is compared. The clock is held still and epochs are cut by FLUSH
 // alone, so every case is exact.
 //

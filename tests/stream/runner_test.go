@@ -27,6 +27,8 @@ type way struct {
 	batch    int
 	reversed bool
 	switched bool
+	// rescaled: before each epoch but the first, the query gets another number of tasks.
+	rescaled bool
 }
 
 var ways = []way{
@@ -38,6 +40,7 @@ var ways = []way{
 	{name: "three_tasks", tasks: 3, batch: 2},
 	{name: "switched", switched: true},
 	{name: "tasks_and_restarts", tasks: 2, batch: 2, stop: "restart"},
+	{name: "rescaled", rescaled: true},
 }
 
 // fits tells whether a case can be run this way.
@@ -55,7 +58,7 @@ func (w way) fits(c *testCase) bool {
 		return c.switchable()
 	}
 	// After a start every split has its idle timeout anew.
-	return w.stop == "" && !w.moments || len(c.epochs) > 1 && !c.idles()
+	return w.stop == "" && !w.moments && !w.rescaled || len(c.epochs) > 1 && !c.idles()
 }
 
 // idles tells whether splits may fall idle.
@@ -281,6 +284,10 @@ func (r *runner) next(ep *epoch, step *step) {
 	}
 	fed := false
 	switch {
+	case r.way.rescaled && before == "":
+		for _, m := range r.modes {
+			r.must(r.e.exec(fmt.Sprintf("PAUSE %s; ALTER SINK %[1]s SET (parallelism = %d); RESUME %[1]s", m, ep.n*5%7+1)))
+		}
 	case before == "restart":
 		r.must(r.e.close())
 		// In turns, rows come while the engine is away.
