@@ -449,7 +449,7 @@ func (lw *lowerer) distinctOn(n *logical.DistinctOn) (physical.Node, error) {
 			"DISTINCT ON with ORDER BY replaces rows and cannot run in output mode append").At(n.Pos).
 			WithHint("Use output_mode = 'update', or leave out ORDER BY to keep the first row that arrives.")
 	}
-	if d.Time < 0 {
+	if _, bounded := in.Props().Time(d.Time); !bounded { // a TemporalFilter may have held rows back
 		d.Time = in.Props().EventTime
 	}
 	return d, lw.forget(n, d, in)
@@ -460,7 +460,8 @@ func (lw *lowerer) forget(n *logical.DistinctOn, d *physical.DistinctOn, in phys
 	d.Prop.State, d.Prop.Bound = "one row per key", byKeys
 	if n.Within != plan.WithinForever && d.Time < 0 {
 		return sqlerr.Unsupported("DEDUPLICATE BY … WITHIN needs a watermark on its input").At(n.Pos).
-			WithHint("Declare WATERMARK FOR on the source, or write FROM STREAM s WATERMARK ts DELAY OF INTERVAL '…' AS s.")
+			WithHint("%s", unlessTimed(d,
+				"Declare WATERMARK FOR on the source, or write FROM STREAM s WATERMARK ts DELAY OF INTERVAL '…' AS s."))
 	}
 	switch n.Within {
 	case plan.WithinSpan:

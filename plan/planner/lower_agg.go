@@ -19,6 +19,9 @@ func (lw *lowerer) aggregate(n *logical.Aggregate) (physical.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := lw.steadyFilters(n, in); err != nil {
+		return nil, err
+	}
 	a.Base = base(n.Schema(), in)
 	ip := in.Props()
 	times, twins := ip.Times, ip.Twins
@@ -131,7 +134,7 @@ func (lw *lowerer) checkAggregate(n *logical.Aggregate, a *physical.HashAgg) err
 	case lw.mode == physical.Append && a.Window != nil:
 		return sqlerr.Unsupported(
 			"%s of windows without a watermark never becomes final and cannot run in output mode append", what).At(n.Pos).
-			WithHint("Declare WATERMARK FOR the time column, or use output_mode = 'update'.")
+			WithHint("%s", unlessTimed(a, "Declare WATERMARK FOR the time column, or use output_mode = 'update'."))
 	case lw.mode == physical.Append:
 		return sqlerr.Unsupported(
 			"%s without an event-time window or column never becomes final and cannot run in output mode append", what).

@@ -49,11 +49,11 @@ func temporalFilter(in physical.Node, bounds []physical.TemporalBound) physical.
 	n.Prop.EventTime, n.Prop.Times = -1, nil
 	n.Prop.State, n.Prop.Bound = "rows that are yet to enter", "rows whose time is to come"
 	enters, leaves := false, false
-	span := int64(0)
+	last := int64(0)
 	for _, b := range bounds {
 		enters, leaves = enters || b.Op.Enters(), leaves || b.Op.Leaves()
-		if len(b.Clock) == 1 && b.Clock[0].Shift < 0 && b.Op.Leaves() && b.Row.Type().IsTimestamp() {
-			span = -b.Clock[0].Shift
+		if stay := stayOf(b); stay > 0 && (last == 0 || stay < last) {
+			last = stay
 		}
 	}
 	if !leaves {
@@ -61,13 +61,35 @@ func temporalFilter(in physical.Node, bounds []physical.TemporalBound) physical.
 	}
 	n.Prop.AppendOnly = false
 	n.Prop.State, n.Prop.Bound = "rows that are yet to leave", "rows that have not left"
-	switch {
-	case enters:
+	if last > 0 {
+		n.Prop.Bound = "rows of the last " + plan.Micros(last)
+	}
+	if enters {
 		n.Prop.State = "rows that are yet to enter or leave"
-	case span > 0:
-		n.Prop.Bound = "rows of the last " + plan.Micros(span)
+		if last > 0 {
+			n.Prop.Bound += " and to come"
+		}
 	}
 	return n
+}
+
+// stayOf is how long after its time a row leaves by the bound, in microseconds; 0
+// where that is not the same for all.
+func stayOf(b physical.TemporalBound) int64 {
+	if !b.Op.Leaves() || b.Unless != nil {
+		return 0
+	}
+	shift, unit := int64(0), int64(1)
+	for i, s := range b.Clock {
+		switch {
+		case i == 0 && s.ToDays:
+			unit = types.MicrosPerDay
+		case s.ToDays || s.FromDays || s.Every != 0 || s.Unit != types.NoUnit:
+			return 0
+		}
+		shift += s.Shift
+	}
+	return -shift * unit
 }
 
 // temporalBound recognises a comparison of now(), as it may be moved or cut by
@@ -207,59 +229,40 @@ func length(e expr.Expr) (int64, bool) {
 	return plan.SpanOf(arrowbatch.IntervalValue{Days: int32(days), Micros: us})
 }
 
-// lifted joins inputs of which one may be what a TemporalFilter leaves: where a join
-// looks at a row once, when it comes, the filter goes above it. Above it goes, too,
-// what an inner join's condition says of the present time.
-func (lw *lowerer) lifted(n *logical.Join, l, r physical.Node) (physical.Node, error) {
-	ls, rs := streamSides(l, r)
-	inner := n.Kind == plan.InnerJoin || n.Kind == plan.CrossJoin
-	var above []physical.TemporalBound
-	width := l.Schema().Len()
-	if t, ok := l.(*physical.TemporalFilter); ok && ls != rs && (inner || ls && n.Kind != plan.RightJoin) {
-		above, l = append(above, t.Bounds...), t.Input[0]
-	}
-	if t, ok := r.(*physical.TemporalFilter); ok && ls != rs && (inner || rs && n.Kind == plan.RightJoin) {
-		above, r = append(above, moved(t.Bounds, width)...), t.Input[0]
-	}
-	var on, timed []expr.Expr
-	for _, c := range plan.Conjuncts(n.On) {
-		if plan.ReadsClock(c) {
-			timed = append(timed, c)
-		} else {
-			on = append(on, c)
+// temporalBelow finds the filter on now() that a node's rows have come through; nil
+// for none.
+func temporalBelow(n physical.Node) *physical.TemporalFilter {
+	for len(n.Children()) == 1 {
+		n = n.Children()[0]
+		if t, ok := n.(*physical.TemporalFilter); ok {
+			return t
 		}
 	}
-	if len(timed) > 0 {
-		if !inner {
-			return nil, sqlerr.Unsupported("the condition %s on the present time is not supported in an outer join", timed[0]).
-				At(n.Pos).WithHint("Write it into WHERE, or use an inner join.")
-		}
-		m := *n
-		m.On = plan.Conjunction(on)
-		n = &m
-	}
-	j, err := lw.joined(n, l, r)
-	if err != nil {
-		return nil, err
-	}
-	if len(above) > 0 {
-		j = temporalFilter(j, above)
-	}
-	return lw.where(j, timed)
+	return nil
 }
 
-// moved are bounds on columns that stand by further to the right.
-func moved(bounds []physical.TemporalBound, by int) []physical.TemporalBound {
-	out := make([]physical.TemporalBound, len(bounds))
-	for i, b := range bounds {
-		shift := func(e expr.Expr) expr.Expr {
-			if e == nil {
-				return nil
-			}
-			return expr.Remap(e, func(c int) int { return c + by })
-		}
-		b.Pred, b.Row, b.Unless = shift(b.Pred), shift(b.Row), shift(b.Unless)
-		out[i] = b
+// unlessTimed is a hint for a node whose input lacks a watermark, or has lost it to a
+// filter on now().
+func unlessTimed(n physical.Node, hint string) string {
+	if temporalBelow(n) == nil {
+		return hint
 	}
-	return out
+	return "The condition on now() below lets rows enter and leave at times that no watermark tells of: " +
+		"filter above, or use output_mode = 'update'."
+}
+
+// steadyFilters refuses aggregates of the rows for which a condition on now() is
+// true: it would not be looked at again.
+func (lw *lowerer) steadyFilters(n *logical.Aggregate, in physical.Node) error {
+	p, ok := in.(*physical.Project)
+	if !ok || lw.batch {
+		return nil
+	}
+	for _, a := range n.Aggs {
+		if a.FilterCol >= 0 && plan.ReadsClock(p.Exprs[a.FilterCol]) {
+			return sqlerr.Unsupported("FILTER with a condition on the present time is not supported in a continuous query").
+				At(n.Pos).WithHint("Put the condition into WHERE.")
+		}
+	}
+	return nil
 }
