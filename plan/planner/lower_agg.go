@@ -19,7 +19,7 @@ func (lw *lowerer) aggregate(n *logical.Aggregate) (physical.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lw.steadyFilters(n, in); err != nil {
+	if err := lw.steadyFilters(n.Pos, a.Aggs, in); err != nil {
 		return nil, err
 	}
 	a.Base = base(n.Schema(), in)

@@ -5,7 +5,6 @@ import (
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan"
-	"github.com/streamsql/streamsql/plan/logical"
 	"github.com/streamsql/streamsql/plan/physical"
 	"github.com/streamsql/streamsql/sql/types"
 )
@@ -253,15 +252,15 @@ func unlessTimed(n physical.Node, hint string) string {
 
 // steadyFilters refuses aggregates of the rows for which a condition on now() is
 // true: it would not be looked at again.
-func (lw *lowerer) steadyFilters(n *logical.Aggregate, in physical.Node) error {
+func (lw *lowerer) steadyFilters(pos int, aggs []physical.AggCall, in physical.Node) error {
 	p, ok := in.(*physical.Project)
 	if !ok || lw.batch {
 		return nil
 	}
-	for _, a := range n.Aggs {
+	for _, a := range aggs {
 		if a.FilterCol >= 0 && plan.ReadsClock(p.Exprs[a.FilterCol]) {
 			return sqlerr.Unsupported("FILTER with a condition on the present time is not supported in a continuous query").
-				At(n.Pos).WithHint("Put the condition into WHERE.")
+				At(pos).WithHint("Put the condition into WHERE.")
 		}
 	}
 	return nil
