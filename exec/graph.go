@@ -97,7 +97,8 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	g.acks = make(chan *Ack, n)
 	for _, f := range frags {
 		for part := range f.Tasks {
-			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, chain: &chain{}, saved: f.Watermarks,
+			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, chain: &chain{},
+				saved:    f.Watermarks,
 				greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks

@@ -75,7 +75,8 @@ func makeDir(fs vfs.FS, dir string) error {
 
 // ofStore tells the names of files that Pebble makes.
 func ofStore(name string) bool {
-	for _, pattern := range []string{"MANIFEST-*", "OPTIONS-*", "marker.*", "CURRENT", "*.log", "*.sst", "*.blob", "*.dbtmp"} {
+	patterns := []string{"MANIFEST-*", "OPTIONS-*", "marker.*", "CURRENT", "*.log", "*.sst", "*.blob", "*.dbtmp"}
+	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok {
 			return true
 		}

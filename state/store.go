@@ -92,7 +92,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := errors.Join(checkFormat(db), dropHealed(db), finish()); err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	return &Store{db: db, lock: lock, inMemory: inMemory, dir: name, fs: fs, opts: o, relations: map[uint32]*Relation{}}, nil
+	return &Store{db: db, lock: lock, inMemory: inMemory, dir: name, fs: fs, opts: o,
+		relations: map[uint32]*Relation{}}, nil
 }
 
 // directoryError says in a user's words why the directory cannot be opened.
