@@ -20,9 +20,14 @@ type chain struct {
 	links []*link
 	out   Output
 	// outW and outBar carry what has passed the last operator.
-	outW   func(w arrowbatch.EventTime, idle bool) error
+	outW   func(w, floor arrowbatch.EventTime, idle bool) error
 	outBar func(Barrier) error
+	w      arrowbatch.EventTime // that left the last operator
 	sentW  arrowbatch.EventTime
+	// stand tells where the chain stands; nil: where its watermark is.
+	stand func() arrowbatch.EventTime
+	// floor is what had left the chain before a restart.
+	floor, sentFloor arrowbatch.EventTime
 	// idle: the input holds nothing back, which the output is told with the watermark.
 	idle, sentIdle bool
 	now            int64 // what now() is
@@ -52,7 +57,7 @@ func (c counted) Emit(b *arrowbatch.Batch) error {
 }
 
 func (c *chain) open() error {
-	c.sentW = arrowbatch.NoTime
+	c.w, c.sentW, c.floor, c.sentFloor = arrowbatch.NoTime, arrowbatch.NoTime, arrowbatch.NoTime, arrowbatch.NoTime
 	for i, l := range c.links {
 		l.last = arrowbatch.NoTime
 		out := c.out
@@ -91,8 +96,16 @@ func (c *chain) resume(saved map[string]map[string]int64) {
 		}
 		if w, ok := saved[l.rt.Stats.Key()][""]; ok {
 			l.last = w
+			c.rest(w)
 			l.run.(Resumer).Resume(w)
 		}
+	}
+}
+
+// rest notes a watermark that the chain had passed on before a restart.
+func (c *chain) rest(w arrowbatch.EventTime) {
+	if w != arrowbatch.MaxTime {
+		c.floor = max(c.floor, w)
 	}
 }
 
@@ -111,14 +124,23 @@ func (c *chain) batch(input int, b *arrowbatch.Batch) error {
 	return l.run.ProcessBatch(input, b)
 }
 
-// watermark tells the operators in turn, as far as it rises, and then the output.
+// watermark tells the operators in turn, as far as it rises, and then the output,
+// which gets the standing: see Meeting.
 func (c *chain) watermark(w arrowbatch.EventTime) error {
 	w, err := c.raise(w)
-	if err != nil || w <= c.sentW && c.idle == c.sentIdle {
+	if err != nil {
 		return err
 	}
-	c.sentW, c.sentIdle = max(w, c.sentW), c.idle
-	return c.outW(c.sentW, c.idle)
+	c.w = max(w, c.w)
+	stand := c.w
+	if c.stand != nil && c.w != arrowbatch.MaxTime {
+		stand = c.stand()
+	}
+	if stand == c.sentW && c.idle == c.sentIdle && c.floor == c.sentFloor {
+		return nil
+	}
+	c.sentW, c.sentIdle, c.sentFloor = stand, c.idle, c.floor
+	return c.outW(stand, c.floor, c.idle)
 }
 
 // raise tells the operators and returns what leaves the last one; NoTime when it
@@ -176,6 +198,8 @@ type WatermarkSource interface {
 	Splits(ids []string, restored map[string]int64)
 	// Idle notes that a split holds the watermark back (or again).
 	Idle(split int, idle bool)
-	// Reading returns each split's watermark and the operator's own.
-	Reading() (bySplit map[string]int64, own arrowbatch.EventTime)
+	// Reading returns each split's watermark and the standing of all; see Meeting.
+	Reading() (bySplit map[string]int64, standing arrowbatch.EventTime)
+	// Standing returns the latter.
+	Standing() arrowbatch.EventTime
 }

@@ -78,8 +78,8 @@ func (e *edge) send(ch chan<- message, b *arrowbatch.Batch) error {
 	return send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b, now: *e.now})
 }
 
-func (e *edge) watermark(w arrowbatch.EventTime, idle bool) error {
-	return e.all(message{kind: kindWatermark, sender: e.sender, watermark: w, idle: idle})
+func (e *edge) watermark(w, floor arrowbatch.EventTime, idle bool) error {
+	return e.all(message{kind: kindWatermark, sender: e.sender, watermark: w, floor: floor, idle: idle})
 }
 
 func (e *edge) barrier(b Barrier) error {

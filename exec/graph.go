@@ -124,7 +124,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 // reads it, or nowhere.
 func (g *Graph) connect(t *Task, f *Fragment, part int, frags []*Fragment, ports map[*Fragment][][]*port) {
 	t.chain.out = discard{}
-	t.chain.outW = func(arrowbatch.EventTime, bool) error { return nil }
+	t.chain.outW = func(_, _ arrowbatch.EventTime, _ bool) error { return nil }
 	t.chain.outBar = func(Barrier) error { return nil }
 	for _, r := range frags {
 		for i, in := range r.Inputs {

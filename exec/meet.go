@@ -11,6 +11,13 @@ type Meeting struct {
 	// Value is the common watermark at the last look, MaxTime once all parts have
 	// ended; Last is the last one before that.
 	Value, Last arrowbatch.EventTime
+	// Standing is the watermark of the parts as they were at the last look, without
+	// what went before. It can fall, when a part comes back that had been idle. Where
+	// this meeting is itself a part of another, it is this that counts: the whole must
+	// not depend on how its parts are divided.
+	Standing arrowbatch.EventTime
+	// Floor is what Value had come to before a restart.
+	Floor arrowbatch.EventTime
 	// Greatest takes the greatest of the parts' watermarks instead.
 	Greatest bool
 
@@ -22,7 +29,8 @@ type Meeting struct {
 
 // NewMeeting returns a meeting of n parts without watermarks.
 func NewMeeting(n int) *Meeting {
-	m := &Meeting{Value: arrowbatch.NoTime, Last: arrowbatch.NoTime}
+	m := &Meeting{Value: arrowbatch.NoTime, Last: arrowbatch.NoTime, Standing: arrowbatch.NoTime,
+		Floor: arrowbatch.NoTime}
 	for range n {
 		m.Add(arrowbatch.NoTime)
 	}
@@ -35,6 +43,8 @@ func (m *Meeting) Add(w arrowbatch.EventTime) {
 	m.ended, m.was = append(m.ended, false), append(m.was, false)
 	m.Raise(len(m.w)-1, w)
 }
+
+func (m *Meeting) standing() arrowbatch.EventTime { return m.Standing }
 
 // Len is the number of parts.
 func (m *Meeting) Len() int { return len(m.w) }
@@ -49,6 +59,21 @@ func (m *Meeting) Raise(i int, w arrowbatch.EventTime) {
 		return
 	}
 	m.w[i] = max(m.w[i], w)
+}
+
+// Stand sets where part i, a meeting itself, stands, also when that is back from
+// where it was.
+func (m *Meeting) Stand(i int, w arrowbatch.EventTime) {
+	if w != arrowbatch.MaxTime {
+		m.w[i] = w
+	}
+	m.Raise(i, w)
+}
+
+// Rest keeps the watermark from falling below w, where it was before a restart.
+func (m *Meeting) Rest(w arrowbatch.EventTime) {
+	m.Floor = max(m.Floor, w)
+	m.Value, m.Last = max(m.Value, m.Floor), max(m.Last, m.Floor)
 }
 
 // SetIdle notes whether part i holds the others back.
@@ -78,6 +103,7 @@ func (m *Meeting) Look() arrowbatch.EventTime {
 		over = over && m.ended[i]
 	}
 	if any {
+		m.Standing = w
 		m.Last = max(m.Last, w)
 		m.Value = max(m.Value, w)
 	}

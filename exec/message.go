@@ -26,7 +26,8 @@ type message struct {
 	sender    int
 	batch     *arrowbatch.Batch
 	watermark arrowbatch.EventTime
-	idle      bool // with a watermark: the sender holds nothing back
+	floor     arrowbatch.EventTime // with a watermark: see Meeting
+	idle      bool                 // with a watermark: the sender holds nothing back
 	now       int64
 	barrier   Barrier
 }

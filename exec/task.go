@@ -92,6 +92,10 @@ func (t *Task) generators() {
 	for _, l := range t.chain.links {
 		if w, ok := l.op.(WatermarkSource); ok {
 			t.wms, t.wmName = append(t.wms, w), append(t.wmName, l.rt.Stats.Key())
+			t.chain.stand = w.Standing
+			if own, ok := t.saved[l.rt.Stats.Key()][""]; ok {
+				t.chain.rest(own)
+			}
 		}
 	}
 }
@@ -160,7 +164,8 @@ func (t *Task) handle(ctx context.Context, m message, in int) (stop bool, err er
 		}
 		return false, err
 	case kindWatermark:
-		p.w.Raise(m.sender, m.watermark)
+		p.w.Stand(m.sender, m.watermark)
+		p.w.Rest(m.floor)
 		p.w.SetIdle(m.sender, m.idle)
 		if t.eager {
 			return false, t.applyWatermark()
@@ -196,6 +201,7 @@ func (t *Task) applyWatermark() error {
 func (t *Task) meet() (w arrowbatch.EventTime, over, any bool) {
 	n, one := 0, true
 	all := arrowbatch.MaxTime
+	var only *Meeting
 	w, over = arrowbatch.MaxTime, true
 	if t.greatest {
 		w = arrowbatch.NoTime
@@ -207,6 +213,7 @@ func (t *Task) meet() (w arrowbatch.EventTime, over, any bool) {
 		n++
 		one = one && p.senders == 1
 		t.chain.idle = p.w.AllIdle()
+		only = p.w
 		ended := p.w.Look() == arrowbatch.MaxTime
 		over = over && ended
 		all = min(all, p.w.Last)
@@ -220,7 +227,12 @@ func (t *Task) meet() (w arrowbatch.EventTime, over, any bool) {
 	if over && !t.greatest {
 		w = all
 	}
-	t.chain.idle = t.chain.idle && n == 1 && one && len(t.wms) == 0
+	through := n == 1 && one && len(t.wms) == 0
+	t.chain.idle = t.chain.idle && through
+	if through && !t.greatest {
+		t.chain.stand = only.standing
+		t.chain.rest(only.Floor)
+	}
 	return w, over && n > 0, n > 0
 }
 

@@ -43,6 +43,7 @@ type run struct {
 	// operator; parts are the tasks, in the order of taskOf.
 	marks  map[string]*exec.Meeting
 	taskOf map[string]map[int]int
+	marked map[string]map[string]int64 // watermarks before the start
 	eager  bool
 	over   map[string]bool // bounded sources that have ended for good
 	ended  bool            // all have
@@ -94,7 +95,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{},
 		wake: exec.NoWake}
 	if last != nil {
-		r.epoch, r.now = last.Epoch, last.Now
+		r.epoch, r.now, r.marked = last.Epoch, last.Now, last.Watermarks
 		for name, by := range last.Offsets {
 			r.at[name] = map[string]connector.Offset{}
 			for s, off := range by {
@@ -324,6 +325,9 @@ func (r *run) meet(a *exec.Ack) {
 		if r.marks[op] == nil {
 			r.marks[op], r.taskOf[op] = exec.NewMeeting(0), map[int]int{}
 			r.marks[op].Greatest = r.c.Marks[op].Greatest
+			if w, ok := r.marked[op][""]; ok {
+				r.marks[op].Rest(w)
+			}
 		}
 		i, known := r.taskOf[op][a.Task]
 		if !known {
@@ -331,7 +335,7 @@ func (r *run) meet(a *exec.Ack) {
 			r.taskOf[op][a.Task] = i
 			r.marks[op].Add(arrowbatch.NoTime)
 		}
-		r.marks[op].Raise(i, own.At)
+		r.marks[op].Stand(i, own.At)
 		r.marks[op].SetIdle(i, own.Idle)
 	}
 }

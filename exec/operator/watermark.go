@@ -47,6 +47,14 @@ func (w *Watermark) Splits(ids []string, restored map[string]int64) {
 // Idle notes whether a split holds the watermark back.
 func (w *Watermark) Idle(split int, idle bool) { w.split.SetIdle(split, idle) }
 
+// Standing is where the splits stand now; see exec.Meeting.
+func (w *Watermark) Standing() arrowbatch.EventTime {
+	if w.own == arrowbatch.MaxTime || w.split == nil {
+		return w.own
+	}
+	return w.split.Standing
+}
+
 // Reading returns the watermarks as a checkpoint keeps them.
 func (w *Watermark) Reading() (map[string]int64, arrowbatch.EventTime) {
 	by := make(map[string]int64, len(w.ids)+1)
@@ -55,7 +63,7 @@ func (w *Watermark) Reading() (map[string]int64, arrowbatch.EventTime) {
 			by[id] = x
 		}
 	}
-	return by, w.own
+	return by, w.Standing()
 }
 
 // ProcessBatch takes the greatest time of the batch.
