@@ -76,6 +76,15 @@
 //
 //	go test ./tests/stream -run EqualPostgres -derive 'union_*.txt'
 //
+// TestGenerated makes streams and queries from a seed: every aggregate, over every
+// kind of window, in every output mode, with disorder, duplicates, NULLs, idle splits
+// and late rows, in epochs with stops and crashes between them and within their
+// commit. What comes of a stream must be PostgreSQL's answer to the same query over
+// the rows that were in time, and the operators must have counted the others. Which
+// those are is worked out from the rules for watermarks alone. STREAMSQL_GENERATED is
+// the number of streams, STREAMSQL_GENERATED_SEED the seed of the first group of them;
+// a failure names the seed of its group.
+//
 // testdata/refused.txt lists the cases that the engine refuses as yet, each with
 // the error that it gives. A case that has come to work must leave the list.
 package stream
