@@ -10,6 +10,10 @@
 // end of each epoch is compared. The clock is held still and epochs are cut by FLUSH
 // alone, so every case is exact.
 //
+// TestMatrix runs every shape of query with every trigger in every output mode, compares
+// the results with the right ones, and what is refused with docs/sql/support-matrix.md,
+// which -update writes anew.
+//
 // A file is UTF-8 text, one statement a line; empty lines and lines that begin with
 // # mean nothing. The first word says what the line is. Values are separated by
 // blanks; one with blanks in it stands in single quotes. Times and watermarks are
