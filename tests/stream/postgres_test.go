@@ -125,7 +125,7 @@ type oracle struct {
 
 // begin creates the case's relations.
 func (o *oracle) begin() {
-	o.pg.must("ROLLBACK; BEGIN; SET LOCAL timezone = '" + orElse(o.c.options["timezone"], "UTC") + "'")
+	o.pg.must("ROLLBACK; BEGIN; SET LOCAL timezone = '" + orElse(o.c.options["timezone"], "UTC") + "'; SET LOCAL stream.clock = '0 s'")
 	for _, r := range o.c.rels {
 		var cols []string
 		for _, c := range r.cols {
@@ -173,6 +173,9 @@ func (o *oracle) take(ep *epoch) (rows, final []string) {
 		o.pg.must(text)
 	}
 	o.marks.take(ep)
+	if ep.hasClock {
+		o.pg.must(fmt.Sprintf("SET LOCAL stream.clock = '%f s'", ep.clock))
+	}
 	return o.answer(ep)
 }
 

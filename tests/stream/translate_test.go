@@ -8,7 +8,7 @@ import (
 )
 
 // pgFunctions are what the translated queries call: windows as PostgreSQL computes
-// them, with whole microseconds as numeric.
+// them, with whole microseconds as numeric, and now() as the epoch's.
 const pgFunctions = `
 CREATE TYPE win AS (start timestamptz, "end" timestamptz);
 CREATE FUNCTION us(t timestamptz) RETURNS numeric LANGUAGE sql IMMUTABLE AS
@@ -35,6 +35,8 @@ CREATE FUNCTION "window"(t timestamptz, size interval, slide interval, off inter
   RETURNS SETOF win LANGUAGE sql IMMUTABLE AS $$SELECT hop_windows(t, slide, size, off)$$;
 CREATE FUNCTION window_time(w win) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS
   $$SELECT (w)."end" - interval '1 microsecond'$$;
+CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE AS
+  $$SELECT 'epoch'::timestamptz + current_setting('stream.clock')::interval$$;
 CREATE FUNCTION first_of(a anyelement, b anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT AS $$SELECT a$$;
 CREATE AGGREGATE any_value(anyelement) (sfunc = first_of, stype = anyelement);
 `
@@ -213,6 +215,10 @@ func islands(query, keys, t, gap, as string) string {
 	return fmt.Sprintf("SELECT *, "+as+" FROM (%s) AS q3", is("min", t), is("max", ends), numbered)
 }
 
+// pgClocks are the words for the present time that no function can stand in for.
+var pgClocks = map[string]string{"current_timestamp": "now()", "localtimestamp": "now()::timestamp",
+	"current_date": "now()::date"}
+
 // pgPlain translates words in which no session stands on the top level.
 func pgPlain(w []string) []string {
 	var out []string
@@ -221,6 +227,8 @@ func pgPlain(w []string) []string {
 		case is(w, i, "STREAM") && i+1 < len(w) && (is(w, i-1, "FROM") || is(w, i-1, "JOIN") || i == 0 || w[i-1] == ","):
 		case is(w, i, "WATERMARK") && is(w, i+2, "DELAY"):
 			i += 5
+		case pgClocks[strings.ToLower(w[i])] != "":
+			out = append(out, pgClocks[strings.ToLower(w[i])])
 		case is(w, i, "window") && is(w, i+1, "("):
 			out = append(out, `"window"`)
 		case is(w, i+1, "(") && slices.Contains([]string{"TUMBLE", "HOP", "CUMULATE", "SESSION"}, strings.ToUpper(w[i])):
@@ -274,6 +282,7 @@ func TestToPostgres(t *testing.T) {
 		{"SELECT 1 FROM HOP(c, ts, size => INTERVAL '9 s', INTERVAL '3 s') GROUP BY 1",
 			"SELECT 1 FROM (SELECT r.*, windows.start AS window_start, windows.end AS window_end FROM (SELECT * FROM c " +
 				") AS r CROSS JOIN LATERAL hop_windows( ts , INTERVAL '9 s', INTERVAL '3 s' ) AS windows ) AS windows16 GROUP BY 1"},
+		{"SELECT 1 FROM a WHERE d = current_date", "SELECT 1 FROM a WHERE d = now()::date"},
 		{"SELECT 1 FROM a UNION ALL (SELECT 2 FROM STREAM b)", "SELECT 1 FROM a UNION ALL ( SELECT 2 FROM b )"},
 	} {
 		if got := toPostgres(c[0]); got != c[1] {
