@@ -31,6 +31,7 @@ type chain struct {
 	// idle: the input holds nothing back, which the output is told with the watermark.
 	idle, sentIdle bool
 	now            int64 // what now() is
+	makes          int   // where the last operator is that makes watermarks
 }
 
 // next is the Output that calls the following operator.
@@ -59,6 +60,9 @@ func (c counted) Emit(b *arrowbatch.Batch) error {
 func (c *chain) open() error {
 	c.w, c.sentW, c.floor, c.sentFloor = arrowbatch.NoTime, arrowbatch.NoTime, arrowbatch.NoTime, arrowbatch.NoTime
 	for i, l := range c.links {
+		if _, gen := l.op.(WatermarkSource); gen {
+			c.makes = i
+		}
 		l.last = arrowbatch.NoTime
 		out := c.out
 		if i+1 < len(c.links) {
@@ -144,11 +148,15 @@ func (c *chain) watermark(w arrowbatch.EventTime) error {
 }
 
 // raise tells the operators and returns what leaves the last one; NoTime when it
-// has not risen for one of them.
+// has not risen for one of them. Below an operator that makes watermarks, those that
+// come from the input need not rise.
 func (c *chain) raise(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
-	for _, l := range c.links {
+	for i, l := range c.links {
 		if _, gen := l.op.(WatermarkSource); !gen {
 			if w <= l.last {
+				if i < c.makes {
+					continue
+				}
 				return arrowbatch.NoTime, nil
 			}
 			l.last = w
@@ -198,6 +206,8 @@ type WatermarkSource interface {
 	Splits(ids []string, restored map[string]int64)
 	// Idle notes that a split holds the watermark back (or again).
 	Idle(split int, idle bool)
+	// Steady: the watermark rises without rows, so it is never idle.
+	Steady() bool
 	// Reading returns each split's watermark and the standing of all; see Meeting.
 	Reading() (bySplit map[string]int64, standing arrowbatch.EventTime)
 	// Standing returns the latter.

@@ -98,8 +98,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	for _, f := range frags {
 		for part := range f.Tasks {
 			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, chain: &chain{},
-				saved:    f.Watermarks,
-				greatest: f.Greatest}
+				saved: f.Watermarks, greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, run: watched(s.Op, s.RT), rt: s.RT})

@@ -124,4 +124,5 @@ type OpStats struct {
 
 	rowsIn, rowsOut, late, partial, nullTime,
 	dups, failed, groups, bytes counter
+	due counter // as Due keeps it
 }

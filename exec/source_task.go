@@ -131,7 +131,7 @@ func (t *sourceTask) step(ctx context.Context) (stop bool, err error) {
 // begin starts a pace.
 func (t *sourceTask) begin(ctx context.Context, p Pace) (bool, error) {
 	t.now = p
-	t.chain.at(max(p.Barrier.Now, t.chain.now+1))
+	t.chain.at(max(p.Barrier.Now, t.chain.now))
 	t.addSplits(ctx, p.Splits[t.spec.Name])
 	if p.Until == nil {
 		t.waiting = -1
@@ -204,7 +204,7 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		m.batch.Origin = &arrowbatch.Origin{Split: s.id, From: string(s.offset), Until: string(m.next)}
 		m.batch.Entered = clock.Micros(t.clock)
 		if t.waiting < 0 {
-			t.chain.at(max(m.batch.Entered, t.chain.now+1))
+			t.chain.at(max(m.batch.Entered, t.chain.now))
 		}
 		s.got = true
 		if t.spec.IdleTimeout > 0 && t.eager {
@@ -285,7 +285,7 @@ func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
 
 // watermark passes on what the splits have come to, and then that they have ended.
 func (t *sourceTask) watermark() error {
-	t.chain.idle = t.allIdle()
+	t.chain.idle = t.allIdle() && !t.steady
 	if err := t.chain.watermark(arrowbatch.NoTime); err != nil || !t.over() {
 		return err
 	}

@@ -3,6 +3,8 @@ package exec
 import (
 	"strconv"
 	"sync/atomic"
+
+	"github.com/streamsql/streamsql/arrowbatch"
 )
 
 type counter struct{ atomic.Int64 }
@@ -58,18 +60,24 @@ func (s *OpStats) Restore(counts []int64) {
 	}
 }
 
+// Due sets the watermark at which the next window closes; MaxTime: none is open.
+func (s *OpStats) Due(w arrowbatch.EventTime) { s.due.Store(w ^ arrowbatch.MaxTime) } // 0 is none
+
 // StatsValues is a reading of OpStats.
 type StatsValues struct {
 	ID                                    int
 	Name                                  string
 	RowsIn, RowsOut, Late, Partial        int64
 	NullTime, Dups, Failed, Groups, Bytes int64
+	// Due is the watermark at which the next window closes, MaxTime for none.
+	Due arrowbatch.EventTime
 }
 
 // Read returns the present values.
 func (s *OpStats) Read() StatsValues {
 	return StatsValues{s.ID, s.Name, s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(),
-		s.nullTime.Load(), s.dups.Load(), s.failed.Load(), s.groups.Load(), s.bytes.Load()}
+		s.nullTime.Load(), s.dups.Load(), s.failed.Load(), s.groups.Load(), s.bytes.Load(),
+		s.due.Load() ^ arrowbatch.MaxTime}
 }
 
 // Key is the operator's name in checkpoints: its number in the plan.

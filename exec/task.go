@@ -55,6 +55,7 @@ type Task struct {
 	// checkpoints.
 	wms    []WatermarkSource
 	wmName []string
+	steady bool // one of them is
 }
 
 func (t *Task) run(ctx context.Context) error {
@@ -92,6 +93,7 @@ func (t *Task) generators() {
 	for _, l := range t.chain.links {
 		if w, ok := l.op.(WatermarkSource); ok {
 			t.wms, t.wmName = append(t.wms, w), append(t.wmName, l.rt.Stats.Key())
+			t.steady = t.steady || w.Steady()
 			t.chain.stand = w.Standing
 			if own, ok := t.saved[l.rt.Stats.Key()][""]; ok {
 				t.chain.rest(own)
@@ -261,7 +263,7 @@ func (t *Task) sendAck(ctx context.Context, b Barrier) error {
 	for i, w := range t.wms {
 		by, own := w.Reading()
 		a.Watermarks[t.wmName[i]] = by
-		a.Own[t.wmName[i]] = OwnWatermark{own, t.chain.idle}
+		a.Own[t.wmName[i]] = OwnWatermark{own, t.chain.idle && !w.Steady()}
 	}
 	t.newAck()
 	select {

@@ -28,6 +28,7 @@ func clockFunctions(t *table) {
 	for _, name := range []string{"now", "transaction_timestamp", "statement_timestamp"} {
 		t.fn(name, ":timestamptz", "when the statement began, or the epoch's time", now, stable)
 	}
+	t.fn("proctime", ":timestamptz", "processing time: the epoch's, as `now()`", now, stable)
 	// The clock is read once a batch: rows of a batch are computed together.
 	t.fn("clock_timestamp", ":timestamptz", "the present moment", nil, kernel(func(f *frame) {
 		us := f.ctx.Now

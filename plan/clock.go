@@ -9,7 +9,8 @@ import (
 )
 
 // clockCalls are the functions whose value is the epoch's time.
-var clockCalls = map[string]bool{"now": true, "transaction_timestamp": true, "statement_timestamp": true}
+var clockCalls = map[string]bool{"now": true, "transaction_timestamp": true, "statement_timestamp": true,
+	"proctime": true}
 
 // IsClock tells whether e is now() or another name of it.
 func IsClock(e expr.Expr) bool {

@@ -15,6 +15,7 @@ type RecordKind byte
 const (
 	LateRecord RecordKind = iota + 1
 	BadRecord
+	plannedRecord // see Planned
 )
 
 func recordPrefix(query uint32, k RecordKind) []byte {

@@ -141,7 +141,7 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(latest) || p.fellIdle(now) || now.UnixMicro() >= p.r.wake
+		due = p.hasData(latest) || p.fellIdle(now) || now.UnixMicro() >= p.r.wake || p.r.windowDue(now)
 	}
 	if due {
 		p.mark(now, latest)

@@ -35,7 +35,7 @@ type run struct {
 	graph *exec.Graph
 	plan  string
 	epoch uint64
-	now   int64 // what now() was in the last epoch; it rises with each, whatever the clock does
+	time  epochTime
 	// at are the offsets that the last gathered epoch reached.
 	at    bounds
 	known map[string]map[string]bool // splits that the tasks have
@@ -95,7 +95,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{},
 		wake: exec.NoWake}
 	if last != nil {
-		r.epoch, r.now, r.marked = last.Epoch, last.Now, last.Watermarks
+		r.epoch, r.marked = last.Epoch, last.Watermarks
 		for name, by := range last.Offsets {
 			r.at[name] = map[string]connector.Offset{}
 			for s, off := range by {
@@ -107,6 +107,10 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 				r.reads[name] = n
 			}
 		}
+	}
+	r.time = epochTime{store: q.m.cfg.Store, query: uint32(q.id), tells: p.TellsTime}
+	if err := r.time.begin(last); err != nil {
+		return false, err
 	}
 	if err := settle(ctx, c, last, r.plan); err != nil {
 		return false, err
@@ -165,7 +169,7 @@ func merge(stats []*exec.OpStats) []exec.StatsValues {
 		o := &out[i]
 		o.RowsIn, o.RowsOut, o.Late, o.Partial = o.RowsIn+v.RowsIn, o.RowsOut+v.RowsOut, o.Late+v.Late, o.Partial+v.Partial
 		o.NullTime, o.Dups, o.Failed = o.NullTime+v.NullTime, o.Dups+v.Dups, o.Failed+v.Failed
-		o.Groups, o.Bytes = o.Groups+v.Groups, o.Bytes+v.Bytes
+		o.Groups, o.Bytes, o.Due = o.Groups+v.Groups, o.Bytes+v.Bytes, min(o.Due, v.Due)
 	}
 	return out
 }
@@ -199,7 +203,10 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	began := r.q.m.cfg.Clock.Now()
 	r.epoch++
 	p.Barrier.Epoch = r.epoch
-	p.Barrier.Now = max(r.clock(p), r.now+1)
+	partly, err := r.time.set(&p, r.clock(p), r.c.Sources)
+	if err != nil {
+		return err
+	}
 	if err := r.graph.Pace(ctx, p); err != nil {
 		return err
 	}
@@ -209,6 +216,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	}
 	r.eager = p.Barrier.Eager
 	cp := r.checkpoint(acks)
+	r.cut = r.cut || partly
 	if err := r.awaitCommit(); err != nil {
 		for _, a := range acks {
 			a.Done()
@@ -250,7 +258,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		r.over[name] = s.Source.Bounded()
 	}
 	for _, a := range acks {
-		r.now = max(r.now, a.Now)
+		r.time.last = max(r.time.last, a.Now)
 		r.cut = r.cut || a.Cut
 		r.count(cp, a)
 		r.wake = min(r.wake, a.Wake)
@@ -292,7 +300,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Watermarks[op][""] = w
 		}
 	}
-	cp.Now = r.now
+	cp.Now = r.time.last
 	r.ended = len(r.over) > 0
 	for _, over := range r.over {
 		r.ended = r.ended && over

@@ -73,7 +73,7 @@ func (b *continuousBuilder) watermark(n *physical.Watermark, f *exec.Fragment) {
 	}
 	b.out.Marks[sourceName(n)] = m
 	b.push(f, n, func() exec.Operator {
-		return &operator.Watermark{Column: n.Column, Expr: n.Expr, Delay: n.Delay, MaxOverSplits: m.Greatest}
+		return &operator.Watermark{Column: n.Column, Expr: n.Expr, Delay: n.Delay, MaxOverSplits: m.Greatest, Clock: n.Clock}
 	})
 }
 

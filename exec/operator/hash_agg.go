@@ -474,6 +474,7 @@ func (o *HashAgg) measure() error {
 		size += bk.bytes()
 	}
 	o.rt.Stats.State(n, size+o.trim(size))
+	o.rt.Stats.Due(o.nextClose())
 	return nil
 }
 

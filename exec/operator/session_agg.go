@@ -431,6 +431,7 @@ func (o *SessionAgg) ProcessBarrier(bar exec.Barrier) error {
 		return err
 	}
 	o.rt.Stats.State(o.open, o.bytes())
+	o.rt.Stats.Due(o.nextClose())
 	return nil
 }
 

@@ -19,6 +19,9 @@ type Watermark struct {
 	Delay  int64
 	// MaxOverSplits takes the greatest watermark of the splits instead.
 	MaxOverSplits bool
+	// Clock: Column is the epoch's time, so the watermark follows that, whatever the
+	// splits bring.
+	Clock bool
 
 	ids   []string
 	split *exec.Meeting
@@ -44,12 +47,15 @@ func (w *Watermark) Splits(ids []string, restored map[string]int64) {
 	w.ids = ids
 }
 
+// Steady implements exec.WatermarkSource.
+func (w *Watermark) Steady() bool { return w.Clock }
+
 // Idle notes whether a split holds the watermark back.
 func (w *Watermark) Idle(split int, idle bool) { w.split.SetIdle(split, idle) }
 
 // Standing is where the splits stand now; see exec.Meeting.
 func (w *Watermark) Standing() arrowbatch.EventTime {
-	if w.own == arrowbatch.MaxTime || w.split == nil {
+	if w.Clock || w.own == arrowbatch.MaxTime || w.split == nil {
 		return w.own
 	}
 	return w.split.Standing
@@ -57,6 +63,9 @@ func (w *Watermark) Standing() arrowbatch.EventTime {
 
 // Reading returns the watermarks as a checkpoint keeps them.
 func (w *Watermark) Reading() (map[string]int64, arrowbatch.EventTime) {
+	if w.Clock {
+		return map[string]int64{}, w.own
+	}
 	by := make(map[string]int64, len(w.ids)+1)
 	for i, id := range w.ids {
 		if x := w.split.At(i); x != arrowbatch.NoTime {
@@ -68,6 +77,9 @@ func (w *Watermark) Reading() (map[string]int64, arrowbatch.EventTime) {
 
 // ProcessBatch takes the greatest time of the batch.
 func (w *Watermark) ProcessBatch(_ int, b *arrowbatch.Batch) error {
+	if w.Clock {
+		return w.out.Emit(b)
+	}
 	m, err := w.greatest(b)
 	if err != nil {
 		b.Release()
@@ -130,6 +142,10 @@ func (w *Watermark) ProcessWatermark(in arrowbatch.EventTime) (arrowbatch.EventT
 	if in == arrowbatch.MaxTime {
 		w.own = in
 		return in, nil
+	}
+	if w.Clock {
+		w.own = max(w.own, w.rt.Eval.Now-1-w.Delay) // more rows may come at this very time
+		return w.own, nil
 	}
 	if w.split == nil {
 		return arrowbatch.NoTime, nil

@@ -15,6 +15,8 @@ type Watermark struct {
 	// Column minus Delay microseconds.
 	Expr  expr.Expr
 	Delay int64
+	// Clock: the column is the epoch's time, which goes on without rows.
+	Clock bool
 }
 
 // Describe shows the node.
@@ -22,6 +24,9 @@ func (n *Watermark) Describe() plan.Desc {
 	d := plan.Desc{Op: "Watermark"}.With("column", n.Out.ColumnName(n.Column))
 	if n.Expr != nil {
 		return d.With("expr", n.Expr.String())
+	}
+	if n.Clock {
+		d = d.With("time", "of processing")
 	}
 	return d.With("delay", plan.Micros(n.Delay))
 }

@@ -55,7 +55,26 @@ func refuseOver(n *logical.OverWindow) error {
 
 // clockFunctions give another value at each evaluation or epoch.
 var clockFunctions = map[string]bool{"now": true, "transaction_timestamp": true, "statement_timestamp": true,
-	"clock_timestamp": true, "timeofday": true}
+	"clock_timestamp": true, "timeofday": true, "proctime": true}
+
+// tellsTime tells whether a plan's rows depend on when they are computed.
+func tellsTime(n logical.Node) bool {
+	return slices.ContainsFunc(n.Exprs(), plan.ReadsClock) || slices.ContainsFunc(n.Children(), tellsTime)
+}
+
+// clocked tells whether a node's column is the epoch's time.
+func clocked(n physical.Node, col int) bool {
+	switch n := n.(type) {
+	case *physical.Project:
+		if c, ok := plan.ColumnOf(n.Exprs[col]); ok {
+			return clocked(n.Input[0], c)
+		}
+		return plan.IsClock(n.Exprs[col])
+	case *physical.Filter:
+		return clocked(n.Input[0], col)
+	}
+	return false
+}
 
 // stable refuses expressions that would have another value when a row is taken
 // back than they had when it came.

@@ -50,6 +50,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	}
 	n = p.dropOrder(n, target)
 	p.Logical = rule.TopNs(rule.Optimize(n))
+	p.TellsTime = tellsTime(p.Logical)
 	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL}
 	in, err := lw.node(p.Logical)
 	if err != nil {

@@ -357,6 +357,7 @@ func (lw *lowerer) watermark(n *logical.Watermark) (physical.Node, error) {
 		return in, err
 	}
 	w := &physical.Watermark{Base: same(in), Column: n.Column, Expr: n.Expr, Delay: n.Delay}
+	w.Clock = n.Expr == nil && clocked(in, n.Column)
 	w.Prop.EventTime = n.Column
 	w.Prop.Times = []physical.TimeColumn{{Col: n.Column}}
 	w.Prop.State, w.Prop.Bound = "greatest time", "one value per split"

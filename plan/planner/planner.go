@@ -56,6 +56,8 @@ type Plan struct {
 	// Reads are the stored objects that the plan reads, views included, each once,
 	// in the order of their names.
 	Reads []*catalog.Object
+	// TellsTime: rows depend on when they are computed, by now() or the like.
+	TellsTime bool
 	// Notices are messages for the user that do not stop the statement.
 	Notices []string
 

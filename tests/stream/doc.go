@@ -28,7 +28,9 @@
 //	                                      DDL has the watermark, else the query; idle
 //	                                      and over_splits are its idle_timeout
 //	                                      (seconds or off) and watermark_splits; with
-//	                                      bounded it ends after the first epoch
+//	                                      bounded it ends after the first epoch; a
+//	                                      word in quotes is a computed column's
+//	                                      definition, rows have no value of it
 //	table NAME COL:TYPE … [key=COL] [append_only]
 //	setup STATEMENT                       a statement before the query: views
 //	op NAME KIND N                        the Nth operator of a kind in the plan,

@@ -29,6 +29,9 @@ import (
 // patience is how long anything may take before a case fails.
 const patience = 5 * time.Second
 
+// stopTime is how long a stop may take before time passes for the engine.
+const stopTime = time.Second
+
 // engine is a whole engine in this process.
 type engine struct {
 	w         *world
@@ -80,7 +83,7 @@ func (e *engine) close() error {
 		return nil
 	}
 	if e.tick == nil {
-		e.run() // a stop that does not come to its end must be cancelled in time
+		e.runIn(stopTime) // a stop that does not come to its end must be cancelled in time
 	}
 	e.m.Close()
 	e.hold()
@@ -99,7 +102,10 @@ func (e *engine) crashed(kept int, seed uint64) *engine {
 }
 
 // run lets the clock run, for real time.
-func (e *engine) run() {
+func (e *engine) run() { e.runIn(0) }
+
+// runIn lets the clock run after a while.
+func (e *engine) runIn(d time.Duration) {
 	tick, done := make(chan struct{}), make(chan struct{})
 	e.tick, e.done = tick, done
 	spawn.Go("clock", func() error {
@@ -107,7 +113,8 @@ func (e *engine) run() {
 			select {
 			case <-tick:
 				return nil
-			case <-time.After(time.Millisecond):
+			case <-time.After(d):
+				d = time.Millisecond
 				e.clock.Advance(time.Millisecond)
 			}
 		}

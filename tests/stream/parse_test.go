@@ -56,6 +56,7 @@ type relation struct {
 	key        string
 	with       []string // more options of the source, as SQL
 	bounded    bool
+	defs       []string // computed columns, as SQL
 }
 
 // refusal is an error that CREATE must give in a mode.
@@ -348,6 +349,8 @@ func (p *parser) relation(table bool, f []string) error {
 			r.declared = true
 		case s == "append_only":
 			r.appendOnly = true
+		case s[0] == '\'':
+			r.defs = append(r.defs, s[1:])
 		case s == "bounded":
 			r.bounded = true
 			r.with = append(r.with, "bounded = 'true'")

@@ -180,6 +180,7 @@ func (r *runner) relations() {
 		for _, c := range rel.cols {
 			cols = append(cols, c.name+" "+c.text)
 		}
+		cols = append(cols, rel.defs...)
 		switch {
 		case rel.table && rel.key != "":
 			cols = append(cols, "PRIMARY KEY ("+rel.key+")")
