@@ -26,10 +26,9 @@ func (lw *lowerer) join(n *logical.Join) (physical.Node, error) {
 
 // joined joins the inputs in a continuous query.
 func (lw *lowerer) joined(n *logical.Join, l, r physical.Node) (physical.Node, error) {
-	kind := n.Kind
-	var err error
 	ls, rs := streamSides(l, r)
-	if kind, err = lw.checkJoin(n, l, r, ls, rs); err != nil {
+	kind, err := lw.checkJoin(n, l, r, ls, rs)
+	if err != nil {
 		return nil, err
 	}
 	if rs { // the static side goes to the right
