@@ -192,7 +192,8 @@ func absorbWindow(n *logical.Aggregate) (*absorbed, bool) {
 	if w.Kind == plan.Session {
 		return out, start && end && sameSet(others, m.spec.PartitionBy)
 	}
-	return out, start || end
+	// Of cumulating windows several have one start.
+	return out, end || start && w.Kind != plan.Cumulate
 }
 
 func sameSet(a, b []int) bool {
