@@ -171,6 +171,8 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		return b.joinFragment(n)
 	case *physical.Union:
 		return b.unionFragment(n)
+	case *physical.SetOp:
+		return b.setFragment(n)
 	}
 	if len(n.Children()) != 1 {
 		return nil, notContinuous(n)

@@ -63,6 +63,8 @@ func RefuseUnbounded(root physical.Node) error {
 		}
 	case *physical.DistinctOn:
 		hint = "Write DEDUPLICATE BY … WITHIN INTERVAL '…', or set the option state_ttl"
+	case *physical.SetOp:
+		hint = "Let both sides be tables, or results that have a bound"
 	case *physical.GroupTopN:
 		hint = "Rank within a window over a time with a watermark"
 		if n.InputAppendOnly() && n.TTL == 0 {

@@ -22,8 +22,6 @@ func refuseNode(n logical.Node) error {
 		return refuse(n.Pos, "Write it as a join of the stream with a table, "+
 			"or compute it in a materialized view of its own.",
 			"a subquery in an expression is not supported yet in a continuous query")
-	case *logical.SetOp:
-		return refuse(n.Pos, "Use UNION ALL, or a join.", "%s is not supported in a continuous query", n.Name())
 	case *logical.OverWindow:
 		return refuseOver(n)
 	case *logical.Sort:
@@ -135,6 +133,8 @@ func changing(n physical.Node) string {
 		return "rows leave the result as time passes"
 	case *physical.HashAgg:
 		return "the groups of GROUP BY change"
+	case *physical.SetOp:
+		return "EXCEPT takes rows back that come on its other side"
 	}
 	return n.Describe().Op + " changes rows"
 }
@@ -145,6 +145,10 @@ func collected(n physical.Node) bool {
 	switch n := n.(type) {
 	case *physical.HashAgg, *physical.GroupTopN, *physical.Limit:
 		return true
+	case *physical.SetOp:
+		if !n.All {
+			return true
+		}
 	case *physical.TemporalFilter:
 		if lasting(n) {
 			return true

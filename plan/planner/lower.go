@@ -66,6 +66,10 @@ func (lw *lowerer) node(n logical.Node) (physical.Node, error) {
 		return lw.projectSet(n)
 	case *logical.Expand:
 		return lw.expand(n)
+	case *logical.SetOp:
+		if !lw.batch {
+			return lw.setOp(n)
+		}
 	case *logical.Sort:
 		if d, ok := n.Input().(*logical.DistinctOn); ok && !lw.batch && beginsWith(d.OrderBy, n.Keys) {
 			return lw.node(d) // the order only says which row is the first

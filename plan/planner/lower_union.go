@@ -19,20 +19,7 @@ func (lw *lowerer) union(n *logical.Union) (physical.Node, error) {
 		u.Prop.AppendOnly = u.Prop.AppendOnly && c.Props().AppendOnly
 		u.Prop.Bounded = u.Prop.Bounded && c.Props().Bounded
 	}
-	for col := range n.Schema().Len() {
-		t, all := physical.TimeColumn{Col: col}, true
-		for _, c := range in {
-			x, ok := c.Props().Time(col)
-			all = all && ok
-			t.Lag = max(t.Lag, x.Lag)
-		}
-		if all {
-			u.Prop.Times = append(u.Prop.Times, t)
-		}
-	}
-	if len(u.Prop.Times) > 0 {
-		u.Prop.EventTime = u.Prop.Times[0].Col
-	}
+	u.Prop.Times, u.Prop.EventTime = commonTimes(in, n.Schema().Len())
 	u.Prop.Key = unionKey(in, n.Schema().Len())
 	return u, nil
 }

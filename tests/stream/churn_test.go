@@ -11,7 +11,7 @@ import (
 	"github.com/streamsql/streamsql/internal/clock"
 )
 
-// TestChurn: groups and distinct values that lose all their rows by the thousand are
+// TestChurn: groups, distinct values and rows of two sides that lose all their rows by the thousand are
 // forgotten, and those that stay or come back are right, also after a restart.
 func TestChurn(t *testing.T) {
 	for _, tasks := range []int{1, 2} {
@@ -28,12 +28,17 @@ func TestChurn(t *testing.T) {
 		const one = `SELECT count(DISTINCT v) AS d, sum(DISTINCT v) AS s FROM t`
 		must(e.exec("CREATE TABLE t (k bigint PRIMARY KEY, v bigint)"))
 		with := fmt.Sprintf("WITH (trigger = 'processing_time 1000 days', parallelism = %d)", tasks)
-		must(e.exec("CREATE MATERIALIZED VIEW groups " + with + " AS " + query))
-		must(e.exec("CREATE MATERIALIZED VIEW whole " + with + " AS " + one))
+		views := map[string]string{"groups": query, "whole": one,
+			"apart":  "SELECT v FROM t EXCEPT SELECT k FROM t",
+			"copies": "SELECT v % 100 FROM t EXCEPT ALL SELECT k % 150 FROM t",
+			"common": "SELECT k, v FROM t INTERSECT ALL SELECT v, k FROM t"}
+		for name, q := range views {
+			must(e.exec("CREATE MATERIALIZED VIEW " + name + " " + with + " AS " + q))
+		}
 		check := func(groups string) {
 			t.Helper()
 			must(e.exec("FLUSH"))
-			for view, query := range map[string]string{"groups": query, "whole": one} {
+			for view, query := range views {
 				got, err := e.query("SELECT * FROM " + view)
 				must(err)
 				want, err := e.query(query)
