@@ -18,7 +18,7 @@
 //
 //	K1  A Snapshot and an Object never change. A change makes new ones.
 //	K2  A name is taken by one object per schema, whatever the kinds.
-//	K3  Every id in DependsOn and Into names an object of the same snapshot.
+//	K3  Every id in DependsOn, Diverts and Into names an object of the same snapshot.
 //	K4  A change is stored before it is visible to other sessions, whole or not
 //	    at all.
 //	K5  Ids rise, and an id handed out is never handed out again, not even after

@@ -88,6 +88,8 @@ type Object struct {
 	Into ObjectID
 	// DependsOn are the objects that the definition reads.
 	DependsOn []ObjectID
+	// Diverts are the tables that take rows which are left out: late and bad ones.
+	Diverts []ObjectID
 	// Comment is the text of COMMENT ON.
 	Comment string
 }

@@ -205,10 +205,14 @@ func (s *Snapshot) Dependents(id ObjectID) []*Object {
 // visible tells whether the bare name of o finds o.
 func (s *Snapshot) visible(o *Object) bool { return s.Get("", o.Name.Name) == o }
 
-// uses is DependsOn and Into.
+// uses is DependsOn, Diverts and Into.
 func (o *Object) uses() []ObjectID {
-	if o.Into == 0 {
+	if o.Into == 0 && o.Diverts == nil {
 		return o.DependsOn
 	}
-	return append(slices.Clone(o.DependsOn), o.Into)
+	out := append(slices.Clone(o.DependsOn), o.Diverts...)
+	if o.Into != 0 {
+		out = append(out, o.Into)
+	}
+	return out
 }

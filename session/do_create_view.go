@@ -195,7 +195,7 @@ func (s *Session) plan(text, query string, d *Definition) (*catalog.Object, *Con
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Columns, o.Key, o.AppendOnly = plan.Columns, plan.Key, plan.AppendOnly
+	o.Columns, o.Key, o.AppendOnly, o.Diverts = plan.Columns, plan.Key, plan.AppendOnly, plan.Diverts
 	o.DependsOn, err = userReads(s.snapshot(), plan.Reads)
 	return o, plan, err
 }

@@ -112,8 +112,10 @@ type ContinuousPlan struct {
 	Key        []int
 	AppendOnly bool
 	Reads      []catalog.ObjectID
-	Warnings   []*pgwire.Notice
-	Explain    func(ExplainOptions) ([]string, error)
+	// Diverts are the tables that take rows which the query leaves out.
+	Diverts  []catalog.ObjectID
+	Warnings []*pgwire.Notice
+	Explain  func(ExplainOptions) ([]string, error)
 }
 
 // ExecEnv is what an execution depends on besides its plan.

@@ -92,9 +92,6 @@ func checkCount(v string) (string, string) {
 
 func checkKeep(v string) (string, string) {
 	k, want := stream.ParseKeep(v)
-	if k.Table != nil {
-		return "", "Valid values are: drop, keep, keep N."
-	}
 	return k.String(), want
 }
 
@@ -230,6 +227,9 @@ func (s *Session) checkSource(o *catalog.Object) error {
 		return sqlerr.New(sqlerr.InvalidParameterValue, "option %q needs on_error = 'skip'", stream.BadRowsOption).
 			WithDetail("Without it the first bad record stops the query.").
 			WithHint("Write FORMAT ... ENCODE ... (on_error = 'skip').")
+	}
+	if o.Diverts, err = stream.CheckSource(s.snapshot().WithPath(catalog.DefaultPath), o); err != nil {
+		return err
 	}
 	if len(o.Columns) == 0 {
 		return sqlerr.New(sqlerr.InvalidTableDefinition, "%s %q has no columns", o.Kind, o.Name.Name).

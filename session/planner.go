@@ -9,6 +9,7 @@ import (
 	"github.com/streamsql/streamsql/plan/planner"
 	"github.com/streamsql/streamsql/sql"
 	"github.com/streamsql/streamsql/sql/types"
+	"github.com/streamsql/streamsql/stream"
 )
 
 // NewPlanner returns the Planner of package planner. bounded tells whether a
@@ -108,7 +109,8 @@ func (p *enginePlanner) Continuous(in *PlanInput, d *Definition) (*ContinuousPla
 	if !ok {
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "invalid output mode %q", d.Object.Options["output_mode"])
 	}
-	opt := planner.Options{Mode: mode, Names: d.Columns}
+	opt := planner.Options{Mode: mode, Names: d.Columns,
+		LateColumns: func(reads []*catalog.Object) []string { return stream.LateColumns(in.Catalog, d.Object, reads) }}
 	if ttl, ok := connector.ParseDuration(d.Object.Options["state_ttl"]); ok {
 		opt.StateTTL = ttl.Microseconds()
 	}
@@ -121,7 +123,11 @@ func (p *enginePlanner) Continuous(in *PlanInput, d *Definition) (*ContinuousPla
 			return nil, err
 		}
 	}
-	out := &ContinuousPlan{Key: c.Key, AppendOnly: c.AppendOnly, Reads: readsOf(c),
+	diverts, err := stream.CheckQuery(in.Catalog, d.Object, c.Root, c.Reads)
+	if err != nil {
+		return nil, err
+	}
+	out := &ContinuousPlan{Key: c.Key, AppendOnly: c.AppendOnly, Reads: readsOf(c), Diverts: diverts,
 		Explain: func(o ExplainOptions) ([]string, error) { return explainPlan(c, o) }}
 	for _, col := range c.Columns {
 		t := col.Type

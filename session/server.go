@@ -39,15 +39,12 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[*Session]struct{}
 	channels map[string]map[*Session]struct{}
-
-	rowIDs rowIDs
 }
 
 // NewServer returns a server of sessions.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c, started: clock.Micros(c.Clock), sessions: map[*Session]struct{}{},
 		channels: map[string]map[*Session]struct{}{}}
-	s.rowIDs.clock = c.Clock
 	s.functions = catalog.NewFunctionSet(knownFunctions())
 	return s
 }
@@ -151,24 +148,4 @@ func (srv *Server) Notify(pid uint32, channel, payload string) {
 	for s := range srv.channels[channel] {
 		s.client.Notify(pgwire.Notification{PID: pid, Channel: channel, Payload: payload})
 	}
-}
-
-// rowIDs gives the rows of tables without a primary key their hidden key: rising
-// from the clock, so that nothing need be stored to keep them apart.
-type rowIDs struct {
-	clock clock.Clock
-	mu    sync.Mutex
-	last  int64
-}
-
-// rowIDBits is what is left below the microsecond.
-const rowIDBits = 8
-
-// take returns the first of n consecutive ids.
-func (r *rowIDs) take(n int) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := max(r.last+1, clock.Micros(r.clock)<<rowIDBits)
-	r.last = first + int64(n) - 1
-	return first
 }

@@ -223,9 +223,10 @@ func (p *systemProvider) checkpoints(r *catalog.Rows) error {
 func (p *systemProvider) badRows(r *catalog.Rows) error {
 	all, err := p.m.Kept(state.BadRecord)
 	for _, k := range all {
-		for _, b := range k.Bad {
-			r.Row(catalog.Vals{"query_id": int64(k.Query), "query": k.Name, "source": b.Source, "split": b.Split,
-				"offset": string(b.Offset), "at": b.Micros, "reason": b.Reason, "bytes": b.Bytes})
+		for i := range k.Bad {
+			v := k.Bad[i].Vals()
+			v["query_id"], v["query"] = int64(k.Query), k.Name
+			r.Row(v)
 		}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/expr"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 	"github.com/streamsql/streamsql/state"
@@ -67,13 +68,16 @@ func (w *writer) number(b *arrowbatch.Batch) {
 		return
 	}
 	v := arrowbatch.NewFlat(arrowbatch.Int64, b.Len)
-	first := w.s.srv.rowIDs.take(b.Len)
+	first := w.s.rowIDs(b.Len)
 	for i := range v.I64 {
 		v.I64[i] = first + int64(i)
 	}
 	b.Cols[w.hidden].Release()
 	b.Cols[w.hidden] = v
 }
+
+// rowIDs returns the first of n consecutive row ids.
+func (s *Session) rowIDs(n int) int64 { return s.srv.Store.RowIDs(n, clock.Micros(s.srv.Clock)) }
 
 // insert adds rows of the whole table's shape and releases them.
 func (w *writer) insert(b *arrowbatch.Batch) error {
@@ -136,7 +140,7 @@ func (w *writer) insertOr(b *arrowbatch.Batch, c *Conflict) (done *arrowbatch.Ba
 // has it was made.
 func (w *writer) renumber(b *arrowbatch.Batch, i int) error {
 	for {
-		b.Cols[w.hidden].I64[i] = w.s.srv.rowIDs.take(1)
+		b.Cols[w.hidden].I64[i] = w.s.rowIDs(1)
 		err := w.s.tx.do(write{rel: w.rel, op: OpInsert, new: b.Take([]int32{int32(i)})})
 		if !errors.Is(err, state.ErrDuplicate) {
 			return err

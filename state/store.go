@@ -41,8 +41,9 @@ type Store struct {
 	// inMemory: there is no directory.
 	inMemory bool
 
-	mu        sync.Mutex // guards relations
+	mu        sync.Mutex // guards relations and lastID
 	relations map[uint32]*Relation
+	lastID    int64 // see RowIDs
 }
 
 // Open opens the store in dir, made if it does not exist; "" is a store in

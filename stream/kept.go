@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
@@ -52,15 +53,24 @@ const keptBytes = 64 << 10
 type keeper struct {
 	q     *Query
 	store *state.Store
-	late  map[int]Keep    // by operator
-	bad   map[string]Keep // by source, as checkpoints name it
+	late  map[int]target    // by operator
+	bad   map[string]target // by source, as checkpoints name it
 	// records that there are, by kind: from the first up to but not including next.
 	first, next map[state.RecordKind]uint64
+	// beyond has the tables whose row ids ours are known to be greater than.
+	beyond map[catalog.ObjectID]bool
+}
+
+// target is what becomes of the rows of one operator or source; into is set where a
+// table takes them.
+type target struct {
+	Keep
+	into *diversion
 }
 
 func newKeeper(q *Query) (*keeper, error) {
-	k := &keeper{q: q, store: q.m.cfg.Store, late: map[int]Keep{}, bad: map[string]Keep{},
-		first: map[state.RecordKind]uint64{}, next: map[state.RecordKind]uint64{}}
+	k := &keeper{q: q, store: q.m.cfg.Store, late: map[int]target{}, bad: map[string]target{},
+		first: map[state.RecordKind]uint64{}, next: map[state.RecordKind]uint64{}, beyond: map[catalog.ObjectID]bool{}}
 	for _, kind := range []state.RecordKind{state.LateRecord, state.BadRecord} {
 		first, next, err := k.store.RecordRange(uint32(q.id), kind)
 		if err != nil {
@@ -74,17 +84,41 @@ func newKeeper(q *Query) (*keeper, error) {
 // plan reads what becomes of the rows that the operators and sources of a plan leave
 // out.
 func (k *keeper) plan(o *catalog.Object, n physical.Node) error {
+	r := k.q.m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath)
 	keep, err := lateKeep(o, n)
+	if err == nil {
+		k.late[int(n.ID())], err = targetOf(r, keep, func(t *catalog.Object) (*diversion, error) {
+			return lateDiversion(t, n)
+		})
+		if err != nil && !dropsLate(n) {
+			k.late[int(n.ID())], err = target{}, nil
+		}
+	}
+	if s, ok := n.(*physical.SourceScan); ok && err == nil {
+		keep, _ := keepOf(s.Object, BadRowsOption)
+		k.bad[strconv.Itoa(int(n.ID()))], err = targetOf(r, keep, badDiversion)
+	}
 	if err != nil {
 		return err
 	}
-	k.late[int(n.ID())] = keep
 	for _, c := range n.Children() {
 		if err := k.plan(o, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func targetOf(r catalog.Resolver, k Keep, into func(t *catalog.Object) (*diversion, error)) (target, error) {
+	if k.Table == nil {
+		return target{Keep: k}, nil
+	}
+	t, err := tableFor(r, k.Table)
+	if err != nil {
+		return target{}, err
+	}
+	d, err := into(t)
+	return target{k, d}, err
 }
 
 // keepLate is build.Env's.
@@ -96,23 +130,21 @@ func (k *keeper) keepBad(o *catalog.Object) int {
 	return keep.limit()
 }
 
-// write returns the changes that store what the acknowledgements have.
-func (k *keeper) write(acks []*exec.Ack, sources map[string]*catalog.Object) (*state.Delta, error) {
-	d := k.store.NewDelta()
-	if err := errorsOf(k.writeLate(d, acks), k.writeBad(d, acks, sources)); err != nil {
+// write returns the changes that store what the acknowledgements have: records, and
+// rows of tables. done must be called when they are committed, or will not be.
+func (k *keeper) write(acks []*exec.Ack, sources map[string]*catalog.Object) (d *state.Delta, done func(), err error) {
+	d = k.store.NewDelta()
+	if err = k.writeLate(d, acks); err == nil {
+		err = k.writeBad(d, acks, sources)
+	}
+	if err == nil {
+		done, err = k.writeTables(d, acks, sources)
+	}
+	if err != nil {
 		d.Discard()
-		return nil, err
+		return nil, nil, err
 	}
-	return d, nil
-}
-
-func errorsOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return d, done, nil
 }
 
 func (k *keeper) writeLate(d *state.Delta, acks []*exec.Ack) error {
@@ -140,7 +172,7 @@ func (k *keeper) writeLate(d *state.Delta, acks []*exec.Ack) error {
 			if skip--; skip >= 0 {
 				continue
 			}
-			r, err := json.Marshal(lateRow(&l, i))
+			r, err := json.Marshal(lateRow(&l, i, true))
 			if err != nil {
 				return err
 			}
@@ -151,10 +183,13 @@ func (k *keeper) writeLate(d *state.Delta, acks []*exec.Ack) error {
 	return nil
 }
 
-// lateRow is row i of l to be stored.
-func lateRow(l *exec.LateRows, i int) *LateRow {
+// lateRow is row i of l to be stored, with its text where that is wanted.
+func lateRow(l *exec.LateRows, i int, text bool) *LateRow {
 	r := &LateRow{OperatorID: l.Operator, Operator: l.Name, Micros: l.Micros, EventTime: arrowbatch.NoTime,
-		Watermark: l.Watermark, Delete: l.Rows.OpAt(i) == arrowbatch.Delete, Row: rowJSON(l.Fields, l.Rows, i)}
+		Watermark: l.Watermark, Delete: l.Rows.OpAt(i) == arrowbatch.Delete}
+	if text {
+		r.Row = rowJSON(l.Fields, l.Rows, i)
+	}
 	if v := l.Rows.Cols[l.Time]; !v.IsNull(i) {
 		r.EventTime = v.I64[i]
 	}
@@ -181,6 +216,17 @@ func (r *LateRow) Vals() catalog.Vals {
 		if s != "" {
 			v[name] = s
 		}
+	}
+	return v
+}
+
+// Vals are the record by the names of the columns of streamsql.bad_rows, those of the
+// query left out.
+func (b *BadRow) Vals() catalog.Vals {
+	v := catalog.Vals{"source": b.Source, "split": b.Split, "offset": string(b.Offset), "at": b.Micros,
+		"reason": b.Reason}
+	if b.Bytes != nil {
+		v["bytes"] = b.Bytes
 	}
 	return v
 }
@@ -212,7 +258,7 @@ func (k *keeper) writeBad(d *state.Delta, acks []*exec.Ack, sources map[string]*
 			continue
 		}
 		o := sources[a.Source]
-		keep, _ := keepOf(o, BadRowsOption)
+		keep := k.bad[a.Source]
 		limit = max(limit, keep.Rows)
 		for _, b := range a.Bad {
 			if keep.Rows > 0 {

@@ -42,8 +42,9 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 			names = append(names, sql.Name{Text: c.Name})
 		}
 	}
-	return planner.Continuous(env, q, target,
-		planner.Options{Mode: opt.mode, Names: names, StateTTL: opt.ttl.Microseconds()})
+	late := func(reads []*catalog.Object) []string { return LateColumns(env.Resolver, o, reads) }
+	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names,
+		StateTTL: opt.ttl.Microseconds(), LateColumns: late})
 }
 
 // withObject is a resolver that gives one object another face.

@@ -380,10 +380,11 @@ func (r *run) store(cp *state.Checkpoint, acks []*exec.Ack) error {
 	for name, s := range r.c.Sources {
 		objects[name] = s.Object
 	}
-	kept, err := r.keep.write(acks, objects)
+	kept, done, err := r.keep.write(acks, objects)
 	if err != nil {
 		return err
 	}
+	defer done()
 	return r.q.m.cfg.Store.Commit(cp, append(deltas(acks), kept)...)
 }
 

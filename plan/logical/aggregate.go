@@ -16,7 +16,10 @@ type Aggregate struct {
 	Aggs    []plan.AggCall
 	// Keyless: no GROUP BY: one row also for an empty input.
 	Keyless bool
-	Pos     int
+	// Late are columns of the input that late rows are to be shown with. They are set
+	// right before columns are pruned, and have no meaning afterwards.
+	Late []int
+	Pos  int
 }
 
 // NewAggregate returns the node.
@@ -25,7 +28,7 @@ func NewAggregate(in Node, groupBy []int, aggs []plan.AggCall, keyless bool, pos
 	for _, a := range aggs {
 		f = append(f, plan.Field{Name: a.Name, Type: a.Type, NotNull: a.Name == "count"})
 	}
-	return &Aggregate{base{[]Node{in}, plan.NewSchema(f...)}, groupBy, aggs, keyless, pos}
+	return &Aggregate{base{[]Node{in}, plan.NewSchema(f...)}, groupBy, aggs, keyless, nil, pos}
 }
 
 // NewDistinct returns in without duplicates.

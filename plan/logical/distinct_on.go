@@ -16,7 +16,9 @@ type DistinctOn struct {
 	// Within says when a continuous query forgets a key; Span is for WithinSpan.
 	Within plan.Within
 	Span   int64
-	Pos    int
+	// Late are as those of Aggregate.
+	Late []int
+	Pos  int
 }
 
 // NewDistinctOn returns the node.

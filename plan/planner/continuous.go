@@ -23,6 +23,9 @@ type Options struct {
 	// StateTTL is how many microseconds of processing time state stays that no row
 	// touches and nothing else bounds; 0: for ever.
 	StateTTL int64
+	// LateColumns tells, of what the query reads, the names of columns that late rows
+	// must be kept with; nil: those that the query uses.
+	LateColumns func(reads []*catalog.Object) []string
 }
 
 // Continuous plans a query whose result is kept up to date. target is the
@@ -49,7 +52,11 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 		return nil, err
 	}
 	n = p.dropOrder(n, target)
-	p.Logical = rule.TopNs(rule.Optimize(n))
+	var late []string
+	if opt.LateColumns != nil {
+		late = opt.LateColumns(p.Reads)
+	}
+	p.Logical = rule.TopNs(rule.OptimizeKeeping(n, late))
 	p.TellsTime = tellsTime(p.Logical)
 	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL}
 	in, err := lw.node(p.Logical)

@@ -161,13 +161,14 @@ func pruneOrder(n logical.Node, need columns) (logical.Node, moved) {
 	case *logical.DistinctOn:
 		below := slices.Clone(need)
 		below.add(n.Keys...)
+		below.add(n.Late...)
 		below.addKeys(n.OrderBy)
 		if n.Time >= 0 {
 			below.add(n.Time)
 		}
 		in, m := prune(n.Input(), below)
 		d := n.WithChildren([]logical.Node{in}).(*logical.DistinctOn)
-		d.Keys, d.OrderBy = moveAll(n.Keys, m), plan.RemapKeys(n.OrderBy, m.at)
+		d.Keys, d.OrderBy, d.Late = moveAll(n.Keys, m), plan.RemapKeys(n.OrderBy, m.at), nil
 		if n.Time >= 0 {
 			d.Time = m.at(n.Time)
 		}
@@ -266,6 +267,7 @@ func pruneAggregate(n *logical.Aggregate, need columns) (logical.Node, moved) {
 	groups := len(n.GroupBy)
 	below := make(columns, n.Input().Schema().Len())
 	below.add(n.GroupBy...)
+	below.add(n.Late...)
 	var aggs []plan.AggCall
 	m := kept(len(need), nil)
 	for i := range groups {

@@ -17,17 +17,14 @@ var Rules = []Rule{
 	{"order joins", OrderJoins},
 	{"merge projections", MergeProjects},
 	{"push filters", PushFilters}, // what a merged projection let through
-	{"prune columns", PruneColumns},
+	{pruneName, PruneColumns},
 	{"merge projections", MergeProjects},
 	{"fold constants", FoldConstants},
 }
 
 // Optimize runs the rules.
 func Optimize(n logical.Node) logical.Node {
-	for _, r := range Rules {
-		n = r.Apply(n)
-	}
-	return n
+	return OptimizeKeeping(n, nil)
 }
 
 // DropWatermarks takes watermarks off a plan that is read as a batch.

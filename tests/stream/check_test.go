@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/sql/types"
+	"github.com/streamsql/streamsql/state"
 	cq "github.com/streamsql/streamsql/stream"
 )
 
@@ -313,25 +315,83 @@ func (r *runner) sourceMark(m mark, st *cq.Status) int64 {
 	return arrowbatch.NoTime
 }
 
-// kept looks for late rows among those that are kept.
+// kept looks for late rows among those that are kept, or in the table that takes
+// them, and holds their number against the operators' counters.
 func (r *runner) kept(s *step) {
 	r.t.Helper()
+	from, toTable := strings.CutPrefix(r.c.options["late_rows"], "table ")
+	r.keptCount(s, from, toTable)
+	if !toTable {
+		from = "streamsql.late_rows"
+	}
 	for _, k := range s.kept {
 		rel := r.c.relation(k.source)
 		conds := fmt.Sprintf("watermark = '%s'::timestamptz", types.AppendTimestamptz(nil, k.micros, nil))
 		for i, c := range rel.cols {
 			v, err := sqlValue(c, k.values[i])
 			r.must(err)
+			if toTable {
+				conds += fmt.Sprintf(" AND %s IS NOT DISTINCT FROM %s", c.name, v)
+				continue
+			}
 			conds += fmt.Sprintf(" AND (\"row\"::json->>'%s')::%s IS NOT DISTINCT FROM %s", c.name, c.text, v)
 		}
 		for _, m := range r.modes {
-			n, err := r.e.query(fmt.Sprintf("SELECT count(*) FROM streamsql.late_rows WHERE query = '%s' AND %s", m, conds))
+			n, err := r.e.query(fmt.Sprintf("SELECT count(*) FROM %s WHERE query = '%s' AND %s", from, m, conds))
 			r.must(err)
 			if n[0] != "1" {
 				r.errorf(s.line, "%s: the late row %v is kept %s times", m, k.values, n[0])
 			}
 		}
 	}
+}
+
+// keptCount compares how many late rows there are with how many were counted.
+func (r *runner) keptCount(s *step, table string, toTable bool) {
+	r.t.Helper()
+	kept, err := r.e.m.Kept(state.LateRecord)
+	r.must(err)
+	for _, m := range r.modes {
+		st, err := r.e.status(m)
+		r.must(err)
+		want, got := 0, 0
+		for _, o := range st.Operators {
+			want += int(o.Late)
+		}
+		for _, k := range kept {
+			if k.Query == st.ID {
+				got = len(k.Late)
+			}
+		}
+		if n := r.c.keepLimit(); !toTable && want > n {
+			want = n
+		}
+		if toTable {
+			if got > 0 {
+				r.errorf(s.line, "%s: %d late rows are kept beside the table", m, got)
+			}
+			n, err := r.e.query(fmt.Sprintf("SELECT count(*) FROM %s WHERE query = '%s'", table, m))
+			r.must(err)
+			got, err = strconv.Atoi(n[0])
+			r.must(err)
+		}
+		if got != want {
+			r.errorf(s.line, "%s: %d late rows are kept instead of %d", m, got, want)
+		}
+	}
+}
+
+// keepLimit is how many late rows a query keeps.
+func (c *testCase) keepLimit() int {
+	word, n, _ := strings.Cut(c.options["late_rows"], " ")
+	limit, err := strconv.Atoi(n)
+	switch {
+	case word == "drop":
+		return 0
+	case err != nil:
+		return 1000
+	}
+	return limit
 }
 
 // columns compares the names and types of the result's columns.

@@ -64,7 +64,10 @@
 //	late N · partial N · dups N · nulltime N · state N, each [op=X] [mode=M]
 //	                                      the rows that operators counted in the
 //	                                      epoch, and the state after it
-//	kept SOURCE VALUES wm=S               a late row as it must be found kept
+//	kept SOURCE VALUES wm=S               a late row as it must be found kept, in
+//	                                      streamsql.late_rows or the table that
+//	                                      option late_rows names; as many rows must be
+//	                                      there as the operators have counted
 //
 // A mode that is stated and has no lines in an epoch gives nothing there. partial,
 // dups and nulltime without a line are 0. A line with mode= holds there instead of
