@@ -34,11 +34,13 @@ func (lw *lowerer) setOp(n *logical.SetOp) (physical.Node, error) {
 		}
 	}
 	s.Prop.State, s.Prop.Bound = "rows of both sides", strings.Join(bounds, ", ")
-	if !n.Except && !slices.Contains(bounds, byKeys) || n.Except {
-		lw.setRows(s, lw.rowsBound(in[0]))
-	} else {
-		lw.setRows(s, "")
+	// There are no more rows than on the left side, for INTERSECT neither than on the
+	// right one.
+	rows := lw.rowsBound(in[0])
+	if rows == "" && !n.Except {
+		rows = lw.rowsBound(in[1])
 	}
+	lw.setRows(s, rows)
 	return s, nil
 }
 
