@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/sql/types"
+	"github.com/streamsql/streamsql/state"
 )
 
 // Column is a column that a source must deliver or a sink is given.
@@ -41,6 +42,12 @@ type Spec struct {
 	// as it changes) or back (nil). Safe for concurrent use; may be nil.
 	Report func(err error)
 	Clock  clock.Clock
+	// Identity names a sink among those of all servers: the same over restarts, never
+	// given to another. Empty at CREATE.
+	Identity string
+	// Outbox is where a sink may keep what it has sent until it is known to be
+	// visible; nil at CREATE.
+	Outbox *state.Outbox
 }
 
 // Factory makes sources and sinks of one connector; a nil function means that

@@ -38,6 +38,7 @@ type Store struct {
 	dir  string
 	fs   vfs.FS
 	opts Options
+	id   string
 	// inMemory: there is no directory.
 	inMemory bool
 
@@ -93,7 +94,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := errors.Join(checkFormat(db), dropHealed(db), finish()); err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	return &Store{db: db, lock: lock, inMemory: inMemory, dir: name, fs: fs, opts: o,
+	id, err := identity(db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close(), lock.Close())
+	}
+	return &Store{db: db, lock: lock, id: id, inMemory: inMemory, dir: name, fs: fs, opts: o,
 		relations: map[uint32]*Relation{}}, nil
 }
 

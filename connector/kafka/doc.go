@@ -17,6 +17,15 @@
 // last request is done, so that a lone row leaves at once and a flood in large
 // batches; Prepare waits until all is acknowledged by all in-sync replicas.
 //
+// Exactly once, the rows of an epoch are a transaction: begin takes the other one of the
+// part's two transactional ids; keep copies each batch that the broker has taken to
+// the outbox; Prepare marks the transaction with the epoch and gives what ends it to
+// the checkpoint; Commit ends it, drops the copies and gets the id its next
+// identity. After a crash Commit is the first call: it ends the dead transaction, or
+// finds by the marker that it is committed, or writes it again from the outbox; Abort
+// drops the other copies, and Open takes both ids over, which aborts what was not
+// prepared.
+//
 // Offsets are the decimal number of the next record to read.
 //
 // Options of both ends:
@@ -55,7 +64,10 @@
 //
 //	key                 columns of the record's key, a JSON object; FORMAT UPSERT and
 //	                    DEBEZIUM take the stream key by themselves
-//	delivery            at_least_once
+//	delivery            exactly_once (default) or at_least_once
+//	transactional_id_prefix  streamsql; what transactional ids and groups begin with
+//	transaction_timeout 5 minutes; then the broker aborts a transaction
+//	outbox_max_bytes    of an epoch's output that is kept until it is committed, 1 GB
 //	compression         none (default), gzip, snappy, lz4 or zstd
 //	max_message_bytes   of a batch before compression, 1,000,000; a batch that the
 //	                    broker finds too large is halved
@@ -83,4 +95,10 @@
 //	    Report; faults that waiting cannot heal are errors marked permanent.
 //	K6  A buffer belongs to one goroutine at a time; one that a cancelled request
 //	    may still be filling is never used again.
+//	K7  A producer identity is used for one transaction: committing it again commits
+//	    nothing else.
+//	K8  A transactional id is taken over only after the checkpoint's epoch is settled,
+//	    or to settle it; an epoch is in the topic if and only if its marker is.
+//	K9  A batch is in the outbox before its epoch can be prepared, and leaves it after the
+//	    epoch's commit has been answered.
 package kafka

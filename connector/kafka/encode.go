@@ -3,6 +3,7 @@ package kafka
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -31,7 +32,12 @@ type outBatch struct {
 	maxTime  int64
 	// seq is the sequence number of the first record; -1 without an identity.
 	seq int32
-	// lent: a request that failed may still be reading buf.
+	// sealed is what goes out, once seal has made it: a batch that is sent again is
+	// the same to the byte. It is buf unless the records are compressed.
+	sealed []byte
+	// stored: buf is a whole batch of the outbox, perhaps compressed.
+	stored bool
+	// lent: a request that failed may still be reading buf and sealed.
 	lent bool
 }
 
@@ -49,8 +55,11 @@ func (o *outBatch) size() int { return len(o.buf) - sizePrefix }
 func (o *outBatch) release() {
 	if !o.lent {
 		putBuffer(o.buf)
+		if len(o.sealed) > 0 && &o.sealed[0] != &o.buf[0] {
+			putBuffer(o.sealed)
+		}
 	}
-	o.buf = nil
+	o.buf, o.sealed = nil, nil
 }
 
 // room makes the buffer hold n more bytes.
@@ -110,12 +119,18 @@ func appendBytes(dst, b []byte) []byte {
 }
 
 // seal returns the bytes of the record set: the batch with its header, its
-// records compressed if codec says so, and the size prefix. Without compression
-// they are the batch's own buffer.
+// records compressed if codec says so, and the size prefix. The batch is complete:
+// nothing is added any more, and a second call returns the same bytes.
 func (o *outBatch) seal(who identity, codec int8) ([]byte, error) {
+	if o.sealed != nil {
+		return o.sealed, nil
+	}
 	b := o.buf
 	attributes := uint16(codec)
-	if codec != noCompression {
+	switch {
+	case o.stored:
+		attributes = uint16(b[sizePrefix+atAttributes+1]) & attrCodec
+	case codec != noCompression:
 		var err error
 		if b, err = pack(getBuffer(len(o.buf) / 2)[:batchStart], o.buf[batchStart:], codec); err != nil {
 			return nil, sqlerr.Wrap(err, sqlerr.InternalError, "could not compress a record batch")
@@ -140,8 +155,28 @@ func (o *outBatch) seal(who identity, codec int8) ([]byte, error) {
 	be.PutUint32(h[atSequence:], uint32(o.seq))
 	be.PutUint32(h[atCount:], uint32(o.count))
 	be.PutUint32(h[atCRC:], crc32.Checksum(h[atAttributes:], castagnoli))
+	o.sealed = b
 	return b, nil
 }
+
+// storedBatch returns a batch of bytes that seal made once, to be sent by another
+// producer. The bytes are copied.
+func storedBatch(raw []byte) (*outBatch, error) {
+	if len(raw) < batchStart {
+		return nil, sqlerr.New(sqlerr.DataCorrupted, "a record batch in the outbox is cut off")
+	}
+	h, n, err := nextBatch(raw[sizePrefix:])
+	if err != nil || n != len(raw)-sizePrefix {
+		return nil, sqlerr.Wrap(err, sqlerr.DataCorrupted, "a record batch in the outbox is damaged")
+	}
+	buf := getBuffer(len(raw))
+	copy(buf, raw)
+	return &outBatch{buf: buf, count: h.count, baseTime: h.baseTime, maxTime: h.maxTime, seq: -1, stored: true}, nil
+}
+
+// nextSequence is the sequence number n records behind seq: behind the greatest
+// comes 0.
+func nextSequence(seq int32, n int) int32 { return int32((int64(seq) + int64(n)) & math.MaxInt32) }
 
 // split returns two batches with the records of o, which it releases; o has at
 // least two.
@@ -161,7 +196,7 @@ func (o *outBatch) split() (a, b *outBatch, err error) {
 		half.add(r.key, r.value, o.baseTime+r.timeDelta)
 	}
 	if o.seq >= 0 {
-		a.seq, b.seq = o.seq, o.seq+int32(a.count)
+		a.seq, b.seq = o.seq, nextSequence(o.seq, a.count)
 	}
 	o.release()
 	return a, b, nil

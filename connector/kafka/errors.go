@@ -49,6 +49,7 @@ var fatalCodes = map[kafkago.Error]sqlerr.Code{
 	kafkago.InvalidConfiguration:               sqlerr.InvalidParameterValue,
 	kafkago.PolicyViolation:                    sqlerr.InvalidParameterValue,
 	kafkago.InvalidRecord:                      sqlerr.InvalidParameterValue,
+	kafkago.InvalidTransactionTimeout:          sqlerr.InvalidParameterValue,
 }
 
 // retriable tells whether err may go away by itself.

@@ -30,7 +30,13 @@ type producer struct {
 	cl     *client
 	cfg    *sinkConfig
 	status *status
-	who    identity
+	// txn is the transaction that batches go into; nil: none. It is replaced while
+	// nothing is buffered.
+	txn *transaction
+	// admit puts partitions into the transaction; kept is given each batch that the
+	// broker has taken, by partition in order. Both may be nil.
+	admit func(t *transaction, parts []int32) error
+	kept  func(t *transaction, part int32, raw []byte) error
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -57,7 +63,7 @@ type outPart struct {
 }
 
 func newProducer(ctx context.Context, cl *client, cfg *sinkConfig, st *status, l *layout) *producer {
-	p := &producer{cl: cl, cfg: cfg, status: st, who: noIdentity, layout: l, busy: map[int32]bool{},
+	p := &producer{cl: cl, cfg: cfg, status: st, layout: l, busy: map[int32]bool{},
 		pauses: map[int32]*backoff{}}
 	p.change.L = &p.mu
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -147,6 +153,13 @@ func (p *producer) addLocked(part int, key, value []byte, ms int64) {
 	p.buffered += o.open.size() - before
 }
 
+// appendLocked appends a whole batch. With mu held.
+func (p *producer) appendLocked(part int, b *outBatch) {
+	p.parts[part].full = append(p.parts[part].full, b)
+	p.buffered += b.size()
+	p.change.Broadcast()
+}
+
 // outRequest is one request to one broker.
 type outRequest struct {
 	broker  int32
@@ -219,6 +232,9 @@ func (p *producer) take() (reqs []*outRequest) {
 		}
 		size[leader] += n
 		o.inFlight = true
+		if p.txn != nil {
+			p.txn.number(o.id, o.full[0])
+		}
 		r.parts = append(r.parts, o)
 		r.batches = append(r.batches, o.full[0])
 	}
@@ -267,6 +283,12 @@ func (p *producer) refresh() error {
 // it pauses with the broker busy; what is left goes out again by what is known
 // then of who leads.
 func (p *producer) send(r *outRequest) error {
+	if err := p.enter(r); err != nil {
+		if p.ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	res, err := p.exchange(r)
 	if p.ctx.Err() != nil {
 		return nil
@@ -303,21 +325,48 @@ func (p *producer) send(r *outRequest) error {
 	return nil
 }
 
+// enter puts the request's partitions into the transaction, once each.
+func (p *producer) enter(r *outRequest) error {
+	p.mu.Lock()
+	t := p.txn
+	var parts []int32
+	if t != nil {
+		for _, o := range r.parts {
+			if !t.admitted[o.id] {
+				parts = append(parts, o.id)
+			}
+		}
+	}
+	p.mu.Unlock()
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := p.admit(t, parts); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range parts {
+		t.admitted[id] = true
+	}
+	return nil
+}
+
 func (p *producer) exchange(r *outRequest) (*produce.Response, error) {
 	topic := rawproduce.RequestTopic{Topic: p.cl.topic}
-	var packed [][]byte
+	who, id := noIdentity, ""
+	if p.txn != nil { // it stays while there is something to send
+		who, id = p.txn.who, p.txn.id
+	}
 	for i, b := range r.batches {
-		raw, err := b.seal(p.who, p.cfg.compression)
+		raw, err := b.seal(who, p.cfg.compression)
 		if err != nil {
 			return nil, err
-		}
-		if p.cfg.compression != noCompression {
-			packed = append(packed, raw)
 		}
 		topic.Partitions = append(topic.Partitions, rawproduce.RequestPartition{
 			Partition: r.parts[i].id, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(raw)}})
 	}
-	res, err := p.cl.send(p.ctx, r.broker, &rawproduce.Request{Acks: acksAll,
+	res, err := p.cl.send(p.ctx, r.broker, &rawproduce.Request{TransactionalID: id, Acks: acksAll,
 		Timeout: int32(brokerTimeout.Milliseconds()), Topics: []rawproduce.RequestTopic{topic}}, 0)
 	if err != nil {
 		// The request may still be on its way out of these buffers: none is given to
@@ -326,9 +375,6 @@ func (p *producer) exchange(r *outRequest) (*produce.Response, error) {
 			b.lent = true
 		}
 		return nil, err
-	}
-	for _, raw := range packed {
-		putBuffer(raw)
 	}
 	return res.(*produce.Response), nil
 }
@@ -356,19 +402,33 @@ func (p *producer) settle(r *outRequest, res *produce.Response, failed error) (a
 			codes[a.Partition] = a
 		}
 	}
+	taken := func(o *outPart) bool {
+		a := codes[o.id]
+		return a != nil && (a.ErrorCode == 0 || kafkago.Error(a.ErrorCode) == kafkago.DuplicateSequenceNumber)
+	}
+	for i, o := range r.parts {
+		if taken(o) && p.kept != nil {
+			if err := p.kept(p.txn, o.id, r.batches[i].sealed); err != nil {
+				return nil, err
+			}
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	parts, batches := r.parts[:0:0], r.batches[:0:0]
 	for i, o := range r.parts {
+		if taken(o) {
+			p.ackLocked(o)
+			continue
+		}
 		code := kafkago.Unknown
 		detail := ""
 		if a := codes[o.id]; a != nil {
 			code, detail = kafkago.Error(a.ErrorCode), a.ErrorMessage
 		}
 		switch {
-		case code == 0 || code == kafkago.DuplicateSequenceNumber:
-			p.ackLocked(o)
-			continue
+		case p.txn != nil && lostCodes[code]:
+			return nil, p.txn.lostError(code)
 		case code == kafkago.MessageSizeTooLarge || code == kafkago.RecordListTooLarge:
 			if err := p.splitLocked(o); err != nil {
 				return nil, err
@@ -406,6 +466,11 @@ func (p *producer) ackLocked(o *outPart) {
 // large.
 func (p *producer) splitLocked(o *outPart) error {
 	big := o.full[0]
+	if big.stored {
+		return sqlerr.New(sqlerr.ProgramLimitExceeded,
+			`topic "%s" no longer accepts a batch of %d bytes that it accepted before`, p.cl.topic, big.size()).
+			WithHint("Raise the topic's max.message.bytes to what it was.").AsPermanent()
+	}
 	if big.count == 1 {
 		rec := big.first()
 		key := "without a key"

@@ -3,14 +3,13 @@ package kafka
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/clock"
-	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // sinkConfig is what a sink's options say.
@@ -25,7 +24,45 @@ type sinkConfig struct {
 	partitions  int32
 	replication int16
 	format      connector.Format
+
+	exactly bool          // delivery = 'exactly_once'
+	prefix  string        // of transactional ids
+	timeout time.Duration // of a transaction, at the broker
+	outbox  int64         // bytes of an epoch's output kept, at most
 }
+
+// The limits of transaction_timeout.
+const (
+	leastTimeout = time.Second
+	mostTimeout  = 7 * 24 * time.Hour
+)
+
+// readDelivery reads what concerns transactions.
+func (c *sinkConfig) readDelivery(o *connector.Options) {
+	c.exactly = o.Enum("delivery", exactlyOnce, exactlyOnce, atLeastOnce) == exactlyOnce
+	if !c.exactly {
+		for _, name := range []string{"transactional_id_prefix", "transaction_timeout", "outbox_max_bytes"} {
+			if o.Has(name) {
+				o.Fault(`option "%s" needs delivery = 'exactly_once'`, name)
+			}
+		}
+	}
+	c.prefix = o.String("transactional_id_prefix", "streamsql")
+	if len(c.prefix) > 200 {
+		o.Fault(`option "transactional_id_prefix" is longer than 200 bytes`)
+	}
+	c.timeout = o.Duration("transaction_timeout", 5*time.Minute)
+	if c.timeout < leastTimeout || c.timeout > mostTimeout {
+		o.Fault(`option "transaction_timeout" must be between 1 second and 7 days`)
+	}
+	c.outbox = sizeBetween(o, "outbox_max_bytes", 1<<30, 0, 1<<40)
+}
+
+// The values of option delivery.
+const (
+	exactlyOnce = "exactly_once"
+	atLeastOnce = "at_least_once"
+)
 
 func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 	given := s.Options
@@ -51,15 +88,8 @@ func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 	}
 	c.partitions = int32(o.Int("partitions", -1, 1, 100_000))
 	c.replication = int16(o.Int("replication_factor", -1, 1, 100))
-	delivery := o.Enum("delivery", "at_least_once", "at_least_once", "exactly_once")
-	if err := o.Err(); err != nil {
-		return nil, err
-	}
-	if delivery == "exactly_once" {
-		return nil, sqlerr.Unsupported(`connector "kafka" does not support delivery = 'exactly_once'`).
-			WithHint("Use delivery = 'at_least_once'; with FORMAT UPSERT a repeated row does no harm.")
-	}
-	return c, nil
+	c.readDelivery(o)
+	return c, o.Err()
 }
 
 // sink writes one topic.
@@ -69,6 +99,14 @@ type sink struct {
 	cl     *client
 	status *status
 	clk    clock.Clock
+
+	// Set by Abort: the epoch that this run goes on from.
+	after   connector.Epoch
+	resumed bool
+
+	mu           sync.Mutex
+	coordinators map[string]int32 // brokers by group and transactional id
+	writers      map[int]*writer  // open, by part; exactly once only
 }
 
 func checkSink(s *connector.Spec) error {
@@ -88,7 +126,8 @@ func newSink(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 	if _, err := newEnvelope(s, cfg); err != nil {
 		return nil, err
 	}
-	k := &sink{spec: s, cfg: cfg, cl: newClient(cfg.conn, cfg.topic), status: newStatus(s.Report), clk: s.Clock}
+	k := &sink{spec: s, cfg: cfg, cl: newClient(cfg.conn, cfg.topic), status: newStatus(s.Report), clk: s.Clock,
+		coordinators: map[string]int32{}, writers: map[int]*writer{}}
 	if k.clk == nil {
 		k.clk = clock.System{}
 	}
@@ -96,8 +135,9 @@ func newSink(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 }
 
 // Open finds the topic, or creates it if the options say so, and returns a
-// writer. It waits for brokers that are away.
-func (s *sink) Open(ctx context.Context, _ int) (connector.Writer, error) {
+// writer, with transactions whose ids nobody else can use any more. It waits for
+// brokers that are away.
+func (s *sink) Open(ctx context.Context, part int) (connector.Writer, error) {
 	l, err := s.find(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +146,25 @@ func (s *sink) Open(ctx context.Context, _ int) (connector.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{s: s, env: e, out: newProducer(ctx, s.cl, s.cfg, s.status, l)}, nil
+	w := &writer{s: s, env: e, part: part, epoch: s.after + 1}
+	if s.cfg.exactly {
+		if w.txns, err = s.takeOver(ctx, part); err != nil {
+			return nil, err
+		}
+		if at, err := s.marker(ctx, s.group(part)); err != nil {
+			return nil, err
+		} else if s.resumed && at > int64(s.after) {
+			return nil, s.ahead(s.after, at)
+		}
+	}
+	w.out = newProducer(ctx, s.cl, s.cfg, s.status, l)
+	if s.cfg.exactly {
+		w.out.admit, w.out.kept = w.admit, w.keep
+		s.mu.Lock()
+		s.writers[part] = w
+		s.mu.Unlock()
+	}
+	return w, nil
 }
 
 func (s *sink) find(ctx context.Context) (l *layout, err error) {
@@ -142,63 +200,16 @@ func (s *sink) find(ctx context.Context) (l *layout, err error) {
 	return l, err
 }
 
-// Commit has nothing to do: what was prepared is in the topic.
-func (s *sink) Commit(context.Context, connector.Epoch, [][]byte) error { return nil }
-
-// Abort cannot take back what was sent at least once.
-func (s *sink) Abort(context.Context, connector.Epoch) error { return nil }
+// writer returns the open writer of a part whose output is in transactions, nil
+// for none.
+func (s *sink) writer(part int) *writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writers[part]
+}
 
 // Close ends the connections; the writers must have been closed.
 func (s *sink) Close() error {
 	s.cl.close()
-	return nil
-}
-
-// lockRows is how many rows are encoded between two looks at what was
-// acknowledged.
-const lockRows = 256
-
-// writer writes the rows of one part of the sink.
-type writer struct {
-	s      *sink
-	env    *envelope
-	out    *producer
-	sticky int // partition of records without a key, changed every lockRows
-}
-
-// Write encodes the rows and lets them go; it waits while the buffers are full.
-func (w *writer) Write(ctx context.Context, b *arrowbatch.Batch) error {
-	ms := w.s.clk.Now().UnixMilli()
-	n := len(w.out.parts)
-	for i := 0; i < b.Len; {
-		w.out.mu.Lock()
-		err := w.out.wait(ctx, func() bool { return int64(w.out.buffered) < w.s.cfg.bufferBytes })
-		if err == nil {
-			w.sticky = (w.sticky + 1) % n
-			i, err = w.env.rows(b, i, min(i+lockRows, b.Len), func(key, value []byte) {
-				part := w.sticky
-				if key != nil {
-					part = partitionOf(key, n)
-				}
-				w.out.addLocked(part, key, value, ms)
-			})
-			w.out.change.Broadcast()
-		}
-		w.out.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Prepare waits until all in-sync replicas have every row.
-func (w *writer) Prepare(ctx context.Context, _ connector.Epoch) ([]byte, error) {
-	return nil, w.out.flush(ctx)
-}
-
-// Close drops what was not prepared.
-func (w *writer) Close() error {
-	w.out.close()
 	return nil
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/streamsql/streamsql/sql/types"
 )
 
-// kvSpec is a sink of (k text, v bigint) with stream key k.
+// kvSpec is a sink of (k text, v bigint) with stream key k that writes at least
+// once where the options do not say otherwise.
 func kvSpec(brokers, fmt string, options ...string) *connector.Spec {
-	s := &connector.Spec{Name: "out", Options: map[string]string{"brokers": brokers, "topic": "t"},
+	s := &connector.Spec{Name: "out", Options: map[string]string{"brokers": brokers, "topic": "t", "delivery": atLeastOnce},
 		Format: fmt, Encode: "json", Key: []int{0}, AppendOnly: fmt == formatPlain, Clock: clock.System{},
 		Columns: []connector.Column{{Name: "k", Type: types.TText}, {Name: "v", Type: types.TInt8}}}
 	for i := 0; i < len(options); i += 2 {

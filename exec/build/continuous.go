@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -516,6 +517,8 @@ func (b *continuousBuilder) sink(n *physical.SinkWrite) (connector.Sink, error) 
 	if factory.Sink == nil {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be written", o.Options["connector"])
 	}
+	spec.Identity = fmt.Sprintf("%s-%d", b.Store.ID(), b.query)
+	spec.Outbox = b.Store.Outbox(b.query, uint32(n.ID()))
 	s, err := factory.Sink(b.ctx, spec)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,8 @@ func (b *broker) produceTo(topic string, partition int32, values ...string) {
 	}
 }
 
-// read returns all records of a topic that are there now, by partition in order.
+// read returns all committed records of a topic that are there now, by partition in
+// order. It waits for transactions that are open.
 func (b *broker) read(topic string) []*kgo.Record {
 	b.t.Helper()
 	left := map[int32]int64{}
@@ -99,7 +100,8 @@ func (b *broker) read(topic string) []*kgo.Record {
 			left[p.Partition], from[p.Partition] = p.Offset, kgo.NewOffset().AtStart()
 		}
 	}
-	kc, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
+	kc, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func (b *broker) read(topic string) []*kgo.Record {
 		}
 		f.EachRecord(func(r *kgo.Record) {
 			if end, ok := left[r.Partition]; ok {
-				if r.Offset < end {
+				if r.Offset < end && !r.Attrs.IsControl() {
 					out = append(out, r)
 				}
 				if r.Offset >= end-1 {

@@ -1,0 +1,204 @@
+package kafka
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/endtxn"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/connector"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// lockRows is how many rows are encoded between two looks at what was
+// acknowledged.
+const lockRows = 256
+
+// writer writes the rows of one part of the sink.
+type writer struct {
+	s      *sink
+	env    *envelope
+	out    *producer
+	sticky int // partition of records without a key, changed every lockRows
+
+	// Exactly once only. txns are used in turn; epoch is the one being written.
+	part  int
+	txns  [2]*transaction
+	last  int // index of the transaction used last
+	epoch connector.Epoch
+}
+
+// Write encodes the rows and lets them go; it waits while the buffers are full.
+func (w *writer) Write(ctx context.Context, b *arrowbatch.Batch) error {
+	if b.Len == 0 {
+		return nil
+	}
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	ms := w.s.clk.Now().UnixMilli()
+	n := len(w.out.parts)
+	for i := 0; i < b.Len; {
+		w.out.mu.Lock()
+		err := w.out.wait(ctx, func() bool { return int64(w.out.buffered) < w.s.cfg.bufferBytes })
+		if err == nil {
+			w.sticky = (w.sticky + 1) % n
+			i, err = w.env.rows(b, i, min(i+lockRows, b.Len), func(key, value []byte) {
+				part := w.sticky
+				if key != nil {
+					part = partitionOf(key, n)
+				}
+				w.out.addLocked(part, key, value, ms)
+			})
+			w.out.change.Broadcast()
+		}
+		w.out.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin makes sure that there is a transaction for the rows to go into: the other
+// one than the last, which may still be on its way to be committed. It waits for
+// the epoch before the last.
+func (w *writer) begin(ctx context.Context) error {
+	if !w.s.cfg.exactly || w.out.txn != nil {
+		return nil
+	}
+	next := 1 - w.last
+	t := w.txns[next]
+	w.out.mu.Lock()
+	defer w.out.mu.Unlock()
+	if err := w.out.wait(ctx, func() bool { return t.state == txnIdle }); err != nil {
+		return err
+	}
+	t.state, t.epoch, t.pieces, t.bytes, t.kept = txnOpen, w.epoch, 0, 0, w.s.spec.Outbox != nil
+	w.last, w.out.txn = next, t
+	return nil
+}
+
+func (w *writer) admit(t *transaction, parts []int32) error {
+	return w.out.lostTxn(t, w.s.addPartitions(w.out.ctx, t.id, t.who, parts))
+}
+
+// keep puts a batch that the broker has taken into the outbox. An epoch that is
+// larger than the outbox may be is not kept at all.
+func (w *writer) keep(t *transaction, part int32, raw []byte) error {
+	w.out.mu.Lock()
+	t.bytes += int64(len(raw))
+	kept, number := t.kept, t.pieces
+	if kept && t.bytes > w.s.cfg.outbox {
+		t.kept, t.pieces = false, 0
+	} else if kept {
+		t.pieces++
+	}
+	still := t.kept
+	w.out.mu.Unlock()
+	switch {
+	case still:
+		head := binary.BigEndian.AppendUint32(make([]byte, 0, pieceHead), uint32(part))
+		return w.s.spec.Outbox.Put(w.part, uint64(t.epoch), number, head, raw)
+	case kept:
+		return w.s.spec.Outbox.Remove(w.part, uint64(t.epoch), number)
+	}
+	return nil
+}
+
+// Prepare waits until all in-sync replicas have every row and, exactly once,
+// returns what it takes to commit the transaction.
+func (w *writer) Prepare(ctx context.Context, e connector.Epoch) ([]byte, error) {
+	if err := w.out.flush(ctx); err != nil {
+		return nil, err
+	}
+	if !w.s.cfg.exactly {
+		return nil, nil
+	}
+	t := w.out.txn
+	if t == nil {
+		w.epoch = e + 1
+		return nil, nil
+	}
+	if e != w.epoch {
+		return nil, sqlerr.Internal("kafka: epoch %d is prepared as epoch %d", w.epoch, e)
+	}
+	w.epoch = e + 1
+	if err := w.out.lostTxn(t, w.s.mark(ctx, w.s.group(w.part), t.id, t.who, int64(e))); err != nil {
+		return nil, err
+	}
+	w.out.mu.Lock()
+	t.state, w.out.txn = txnPrepared, nil
+	p := prepared{Part: w.part, ID: t.id, PID: t.who.id, Epoch: t.who.epoch, Pieces: t.pieces, Kept: t.kept}
+	w.out.mu.Unlock()
+	return json.Marshal(p)
+}
+
+// lostTxn turns the broker's answer that a transaction is lost into the error that
+// ends the run.
+func (p *producer) lostTxn(t *transaction, err error) error {
+	if code, ok := lost(err); ok {
+		return t.lostError(code)
+	}
+	return err
+}
+
+// committed asks for the next identity of a transaction whose epoch is committed,
+// and then lets it be used again.
+func (w *writer) committed(id string) {
+	w.out.mu.Lock()
+	defer w.out.mu.Unlock()
+	if w.out.ctx.Err() != nil {
+		return
+	}
+	for _, t := range w.txns {
+		if t.id == id && t.state == txnPrepared {
+			w.out.goes("kafka next transaction", func() error { return w.renew(t) })
+		}
+	}
+}
+
+func (w *writer) renew(t *transaction) error {
+	who, err := w.s.newIdentity(w.out.ctx, t.id, t.who)
+	if w.out.ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return w.out.lostTxn(t, err)
+	}
+	w.out.mu.Lock()
+	defer w.out.mu.Unlock()
+	t.state, t.who = txnIdle, who
+	clear(t.next)
+	clear(t.admitted)
+	w.out.change.Broadcast()
+	return nil
+}
+
+// abortTime is how long Close waits for the broker to abort what is open. If it
+// does not, that holds up readers until the transaction's time is over or the next
+// run takes the id over.
+const abortTime = time.Second
+
+// Close drops what was not prepared. A prepared transaction stays: its epoch may
+// be in a checkpoint.
+func (w *writer) Close() error {
+	w.out.close()
+	if !w.s.cfg.exactly {
+		return nil
+	}
+	w.s.mu.Lock()
+	delete(w.s.writers, w.part)
+	w.s.mu.Unlock()
+	if t := w.out.txn; t != nil && len(t.admitted) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), abortTime)
+		defer cancel()
+		_, _ = w.s.askOnce(ctx, txnCoordinator, t.id, &endtxn.Request{TransactionalID: t.id, ProducerID: t.who.id,
+			ProducerEpoch: t.who.epoch}, func(m protocol.Message) int16 { return m.(*endtxn.Response).ErrorCode })
+	}
+	return nil
+}
