@@ -468,6 +468,14 @@ func TestFenced(t *testing.T) {
 	s := newServer(t, addr)
 	s.mustStart()
 	s.run(0, 10)
+	// The embedded broker lets an old holder renew its identity, which Kafka does not.
+	w := s.w.(*writer)
+	w.out.mu.Lock()
+	err := w.out.wait(testContext(t), func() bool { return w.txns[0].state == txnIdle && w.txns[1].state == txnIdle })
+	w.out.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	old, oldSink, oldEpoch, oldPrepared := s.w, s.sink, s.epoch, s.prepared
 	s.w, s.sink = nil, nil
 	s.mustStart()
@@ -476,7 +484,7 @@ func TestFenced(t *testing.T) {
 	if err := old.Write(testContext(t), b); err != nil {
 		t.Fatal(err)
 	}
-	_, err := old.Prepare(testContext(t), 2)
+	_, err = old.Prepare(testContext(t), 2)
 	wantLost(t, err)
 	if err := oldSink.Commit(testContext(t), oldEpoch, oldPrepared); err == nil {
 		t.Fatal("committed by who is fenced")
