@@ -137,7 +137,8 @@ func (s *sink) again(ctx context.Context, e connector.Epoch, p *prepared, code k
 	case at > int64(e):
 		return s.ahead(e, at)
 	case at < 0 && code == kafkago.InvalidProducerIDMapping:
-		return sqlerr.New(sqlerr.DataCorrupted, `it cannot be told whether epoch %d was written to topic "%s"`, e, s.cfg.topic).
+		return sqlerr.New(sqlerr.DataCorrupted, `it cannot be told whether epoch %d was written to topic "%s"`,
+			e, s.cfg.topic).
 			WithDetail(`The broker has forgotten transactional id "%s" and group "%s".`, p.ID, s.group(p.Part)).
 			WithHint("See whether the topic has the epoch's rows, then drop the sink and create it again.").AsPermanent()
 	case !p.Kept || s.spec.Outbox == nil:
@@ -150,8 +151,8 @@ func (s *sink) again(ctx context.Context, e connector.Epoch, p *prepared, code k
 }
 
 func (s *sink) ahead(e connector.Epoch, at int64) error {
-	return sqlerr.New(sqlerr.ObjectNotInState, `topic "%s" has epoch %d of this sink, whose last checkpoint is of epoch %d`,
-		s.cfg.topic, at, e).
+	return sqlerr.New(sqlerr.ObjectNotInState,
+		`topic "%s" has epoch %d of this sink, whose last checkpoint is of epoch %d`, s.cfg.topic, at, e).
 		WithDetail("The data directory is an older copy, or another server runs on a copy of it.").
 		WithHint("Drop the sink and create it again; rows after the checkpoint would be written twice.").AsPermanent()
 }
