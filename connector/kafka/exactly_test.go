@@ -508,4 +508,3 @@ func TestOlderCopy(t *testing.T) {
 	s.epoch, s.prepared = epoch, prepared
 	wantError(t, s.start(), sqlerr.ObjectNotInState, `topic "t" has epoch 3`, "of epoch 1")
 }
-
