@@ -47,7 +47,7 @@ func check(e *engine, w *world) (transactions int64, err error) {
 	if len(w.faults) > 0 {
 		return 0, fmt.Errorf("%s", strings.Join(w.faults, "; "))
 	}
-	for _, c := range []func(*engine, *world) error{checkObjects, checkStream, checkWhole, checkSink} {
+	for _, c := range []func(*engine, *world) error{checkObjects, checkStream, checkWhole, checkSink, checkLost} {
 		if err := c(e, w); err != nil {
 			return 0, err
 		}

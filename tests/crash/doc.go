@@ -13,6 +13,8 @@
 //	the stream's views are those of exactly the rows before the checkpoint's offset;
 //	the sink has every epoch up to the checkpoint's once, the last one committed or
 //	prepared;
+//	of a stream of which a part is late and a part cannot be read, every record is in
+//	its window or in the table for such rows, once, and counted once;
 //	every transaction that a client was told of is there, and none in part.
 //
 // STREAMSQL_CRASH_POINTS sets how many syncs are crashed.

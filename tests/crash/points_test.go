@@ -140,7 +140,7 @@ func live(d *disk, transactions int64, until int64, first bool) (ended, error) {
 	defer cancel()
 	if first {
 		d.off.Store(true)
-		for _, s := range setup {
+		for _, s := range append(setup, lostSetup...) {
 			if err := e.exec(ctx, s); err != nil {
 				return ended{}, fmt.Errorf("%s: %w", s, err)
 			}

@@ -53,6 +53,9 @@ func (w *world) registry() connector.Registry {
 		"numbers": {CheckSource: none, Source: func(context.Context, *connector.Spec) (connector.Source, error) {
 			return numbers{}, nil
 		}},
+		"timed": {CheckSource: none, Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
+			return &timed{bad: s.BadRows}, nil
+		}},
 		"ledger": {CheckSink: none, Sink: func(context.Context, *connector.Spec) (connector.Sink, error) {
 			return &ledger{w}, nil
 		}},
