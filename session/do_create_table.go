@@ -190,6 +190,10 @@ func tableWatermark(o *catalog.Object, d *sql.TableDef) error {
 		e.Hint = sqlerr.Suggest(w.Column.Text, known)
 		return e
 	}
+	if o.Kind == catalog.KindTable && !o.AppendOnly && (o.Key != nil || o.Options["connector"] == "") {
+		return sqlerr.Unsupported("a watermark needs a table whose rows are only added").At(w.Pos).
+			WithHint("Create the table APPEND ONLY.")
+	}
 	o.Watermark = &catalog.WatermarkDef{Column: w.Column.Text, Expr: sql.QuoteIdent(w.Column.Text)}
 	if w.X != nil {
 		o.Watermark.Expr = sql.FormatExpr(w.X)
@@ -229,7 +233,17 @@ func (s *Session) putTable(text string, o *catalog.Object, d *sql.TableDef) erro
 		}
 	}
 	cat.BackTo(mark)
-	return cat.Create(o)
+	if err := cat.Create(o); err != nil || o.Watermark == nil {
+		return err
+	}
+	// What the expression means for the column is known when the relation is read.
+	_, err := s.srv.Planner.Query(s.planInput(text, nil), selectOf(relationOf(o), &sql.NumberLit{Text: "1"}))
+	if err != nil {
+		e := *sqlerr.From(err)
+		e.Where = ""
+		return e.At(d.Watermarks[0].Pos)
+	}
+	return nil
 }
 
 // checkDefault plans a column's default: it refers to no columns and can be

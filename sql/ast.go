@@ -315,10 +315,11 @@ type Relation struct {
 	Alias     *Alias
 }
 
-// WatermarkClause is WATERMARK expr DELAY OF delay in a query.
+// WatermarkClause is WATERMARK expr [AS name] DELAY OF delay in a query.
 type WatermarkClause struct {
 	Pos   int
 	Time  Expr
+	As    Name
 	Delay Expr
 }
 

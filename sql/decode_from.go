@@ -188,6 +188,7 @@ func (d *decoder) watermark(f *dialect.ItemFact) *WatermarkClause {
 	return &WatermarkClause{
 		Pos:   d.token(f.Watermark.Tok).Pos,
 		Time:  d.nested(f.Watermark.Time),
+		As:    d.name(f.Watermark.As),
 		Delay: d.nested(f.Watermark.Delay),
 	}
 }

@@ -299,6 +299,10 @@ func (w *writer) watermark(c *WatermarkClause) {
 	} else {
 		w.paren(c.Time)
 	}
+	if c.As.Given() {
+		w.s(" AS ")
+		w.name(c.As)
+	}
 	w.s(" DELAY OF ")
 	w.expr(c.Delay)
 }

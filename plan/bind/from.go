@@ -143,11 +143,10 @@ func notAppendOnly(o *catalog.Object, pos int) error {
 // finish applies the watermark clause and the alias of a part.
 func (l *level) finish(it item, a *sql.Alias, w *sql.WatermarkClause) (item, error) {
 	if w != nil {
-		node, err := l.b.watermarkClause(it, w)
-		if err != nil {
+		var err error
+		if it, err = l.b.watermarkClause(it, w); err != nil {
 			return item{}, err
 		}
-		it.node = node
 	}
 	var err error
 	it.scope, err = it.scope.rename(a, "table")

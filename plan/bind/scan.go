@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -93,99 +94,11 @@ func (b *Binder) BindOver(x sql.Expr, n logical.Node, table, what string) (expr.
 	return l.scalar(x, what)
 }
 
-// declaredWatermark adds the watermark that an object's definition declares.
-func (b *Binder) declaredWatermark(o *catalog.Object, n logical.Node) (logical.Node, error) {
-	col := -1
-	for i, f := range n.Schema().Fields {
-		if f.Name == o.Watermark.Column {
-			col = i
-		}
-	}
-	if col < 0 {
-		return nil, sqlerr.Internal("watermark column %q of %s is missing", o.Watermark.Column, o.Name)
-	}
-	e, err := b.ColumnExpr(o.Watermark.Expr, n, o.Name.Name, "watermark expression")
-	if err != nil {
-		return nil, where(err, "watermark of %s in %s", o.Watermark.Column, o)
-	}
-	return newWatermark(n, col, e)
-}
-
-// newWatermark checks the event-time column and recognises column - interval.
-func newWatermark(n logical.Node, col int, e expr.Expr) (logical.Node, error) {
-	t := n.Schema().Fields[col].Type
-	if !t.IsTimestamp() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch,
-			"watermark column %q must be of type timestamp or timestamp with time zone, not %s", n.Schema().Fields[col].Name, t)
-	}
-	e = expr.Fold(nil, e)
-	if c, ok := plan.ColumnOf(e); ok && c == col {
-		return logical.NewWatermark(n, col, nil, 0), nil
-	}
-	if c, delay, ok := plan.TimeShift(e); ok && c == col && delay <= 0 {
-		return logical.NewWatermark(n, col, nil, -delay), nil
-	}
-	if !e.Type().IsTimestamp() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "watermark expression must be of type %s, not %s", t, e.Type())
-	}
-	e, err := expr.Cast(e, t, expr.Assignment)
-	if err != nil {
-		return nil, err
-	}
-	return logical.NewWatermark(n, col, e, 0), nil
-}
-
-// watermarkClause binds WATERMARK ts DELAY OF interval in a query. It takes the
-// place of a watermark that the relation has already.
-func (b *Binder) watermarkClause(it item, w *sql.WatermarkClause) (logical.Node, error) {
-	l := b.newLevel(nil, nil)
-	l.node, l.scope, l.closed = it.node, it.scope, true
-	e, err := l.scalar(w.Time, "WATERMARK")
-	if err != nil {
-		return nil, err
-	}
-	col, ok := plan.ColumnOf(e)
-	if !ok {
-		return nil, sqlerr.Unsupported("WATERMARK needs a column").At(w.Time.Position()).
-			WithHint("Compute the time in a subquery and give it a name.")
-	}
-	delay, err := l.span(w.Delay, "delay of WATERMARK")
-	if err != nil {
-		return nil, err
-	}
-	if delay < 0 {
-		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "delay of WATERMARK must not be negative").At(w.Delay.Position())
-	}
-	t := it.node.Schema().Fields[col].Type
-	if !t.IsTimestamp() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch,
-			"watermark column must be of type timestamp or timestamp with time zone, not %s", t).At(w.Time.Position())
-	}
-	n := it.node
-	if old, ok := n.(*logical.Watermark); ok {
-		n = old.Input()
-	}
-	return logical.NewWatermark(n, col, nil, delay), nil
-}
-
 // span binds a constant span of time in microseconds, an interval without months.
 func (l *level) span(x sql.Expr, what string) (int64, error) {
-	e, err := l.scalar(x, what)
+	v, err := l.interval(x, what)
 	if err != nil {
 		return 0, err
-	}
-	if e.Type().ID != types.Interval {
-		if e.Type().ID != types.Unknown {
-			return 0, sqlerr.New(sqlerr.DatatypeMismatch, "%s must be an interval, not %s", what, e.Type()).At(x.Position())
-		}
-		if e, err = expr.Cast(e, types.TInterval, expr.Implicit); err != nil {
-			return 0, at(err, x.Position())
-		}
-	}
-	e = expr.Fold(nil, e)
-	v, ok := expr.AsConst(e)
-	if !ok || v.IsNull(0) {
-		return 0, sqlerr.New(sqlerr.InvalidParameterValue, "%s must be a constant", what).At(x.Position())
 	}
 	us, ok := plan.SpanOf(v.Ivl[0])
 	if !ok {
@@ -193,4 +106,25 @@ func (l *level) span(x sql.Expr, what string) (int64, error) {
 			WithHint("Months differ in length; use days or smaller units.")
 	}
 	return us, nil
+}
+
+// interval binds a constant interval.
+func (l *level) interval(x sql.Expr, what string) (*arrowbatch.Vec, error) {
+	e, err := l.scalar(x, what)
+	if err != nil {
+		return nil, err
+	}
+	if e.Type().ID != types.Interval {
+		if e.Type().ID != types.Unknown {
+			return nil, sqlerr.New(sqlerr.DatatypeMismatch, "%s must be an interval, not %s", what, e.Type()).At(x.Position())
+		}
+		if e, err = expr.Cast(e, types.TInterval, expr.Implicit); err != nil {
+			return nil, at(err, x.Position())
+		}
+	}
+	v, ok := expr.AsConst(expr.Fold(nil, e))
+	if !ok || v.IsNull(0) {
+		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "%s must be a constant", what).At(x.Position())
+	}
+	return v, nil
 }

@@ -137,6 +137,11 @@ func (s *scope) withWindow(n *logical.Window) *scope {
 	for i := len(f) - 2; i < len(f); i++ {
 		add = append(add, scopeCol{name: f[i].Name, e: expr.NewColumn(i, f[i].Name, f[i].Type)})
 	}
+	return s.with(add)
+}
+
+// with adds columns to the columns of each relation.
+func (s *scope) with(add []scopeCol) *scope {
 	out := &scope{cols: append(s.cols[:len(s.cols):len(s.cols)], add...)}
 	for _, r := range s.rels {
 		r.cols = append(r.cols[:len(r.cols):len(r.cols)], add...)

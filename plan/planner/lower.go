@@ -355,10 +355,23 @@ func movedKey(p *physical.Props, at map[int]int) (key []int, twins [][2]int) {
 	return slices.Compact(key), twins
 }
 
+// watermark lowers a watermark. That of a union is one of each input, so that no
+// input makes rows of another late.
 func (lw *lowerer) watermark(n *logical.Watermark) (physical.Node, error) {
+	if u, ok := n.Input().(*logical.Union); ok && !lw.batch {
+		in := make([]logical.Node, len(u.Children()))
+		for i, c := range u.Children() {
+			in[i] = n.WithChildren([]logical.Node{c})
+		}
+		return lw.node(u.WithChildren(in))
+	}
 	in, err := lw.node(n.Input())
 	if err != nil || lw.batch {
 		return in, err
+	}
+	if !in.Props().AppendOnly {
+		return nil, sqlerr.Unsupported("a watermark needs rows that are only added, but %s", changing(in)).
+			WithHint("Read an append-only relation, or its inserts with FROM STREAM.")
 	}
 	w := &physical.Watermark{Base: same(in), Column: n.Column, Expr: n.Expr, Delay: n.Delay}
 	w.Clock = n.Expr == nil && clocked(in, n.Column)

@@ -108,9 +108,10 @@ type ItemFact struct {
 // ColumnFact is a column of an alias; Type is a handle of ParseType or -1.
 type ColumnFact struct{ Tok, Type int }
 
-// WatermarkFact is WATERMARK time DELAY OF delay.
+// WatermarkFact is WATERMARK time [AS name] DELAY OF delay.
 type WatermarkFact struct {
 	Tok         int
+	As          int // the name, -1 for none
 	Time, Delay *Fragment
 }
 

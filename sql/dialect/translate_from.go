@@ -212,7 +212,7 @@ func (b *Bridge) watermarkAhead() bool {
 	}
 	if b.IsPunct(1, "(") {
 		m := b.Peek(1).Match
-		return m >= 0 && b.IsWord(int(m)+1-b.I, "delay")
+		return m >= 0 && (b.IsWord(int(m)+1-b.I, "delay") || b.IsWord(int(m)+1-b.I, "as"))
 	}
 	return b.IsColumnName(1)
 }
@@ -221,9 +221,12 @@ func (b *Bridge) watermark(f *ItemFact) {
 	if f.Watermark != nil || !b.watermarkAhead() {
 		return
 	}
-	w := &WatermarkFact{Tok: b.I}
+	w := &WatermarkFact{Tok: b.I, As: -1}
 	b.I++
 	w.Time = b.Expr()
+	if b.Accept("as") {
+		w.As = b.ColumnName()
+	}
 	b.Need("delay", "of")
 	w.Delay = b.Expr()
 	f.Watermark = w

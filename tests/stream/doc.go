@@ -29,8 +29,9 @@
 //	                                      and over_splits are its idle_timeout
 //	                                      (seconds or off) and watermark_splits; with
 //	                                      bounded it ends after the first epoch; a
-//	                                      word in quotes is a computed column's
-//	                                      definition, rows have no value of it
+//	                                      word in quotes is a part of the DDL as
+//	                                      it is: a computed column, of which rows have
+//	                                      no value, or a watermark
 //	table NAME COL:TYPE … [key=COL] [append_only]
 //	setup STATEMENT                       a statement before the query: views
 //	op NAME KIND N                        the Nth operator of a kind in the plan,
