@@ -85,32 +85,35 @@ func (r *memoryReader) Read(context.Context, connector.Offset) (*arrowbatch.Batc
 	return arrowbatch.NewBatch(batchRows, r.m.keys[i].Retain(), t), connector.Offset(fmt.Sprint(r.n)), nil
 }
 
-// windowCount runs source → watermark → tumbling count by key, each epoch of a
-// million rows committed to the store, and reports rows per second of one core.
+// windowCount runs source → watermark → tumbling count by key.
 func windowCount(b *testing.B, w operator.Windowing, text, final bool, nkeys int) {
+	kt := types.TInt8
+	if text {
+		kt = types.TText
+	}
+	runSteps(b, newMemory(text, nkeys), &operator.Watermark{Column: 1, Delay: 2e6}, makeAgg(w, kt, final))
+}
+
+// runSteps runs operators over a source, each epoch of a million rows committed to
+// the store, and reports rows per second of one core.
+func runSteps(b *testing.B, src *memory, ops ...exec.Operator) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	store, err := state.Open(b.TempDir(), state.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	kt := types.TInt8
-	if text {
-		kt = types.TText
-	}
 	var out int64
-	step := func(id int, name string, op exec.Operator) exec.Step {
-		return exec.Step{Op: op, RT: &exec.Runtime{Store: store, Table: state.TableID{Query: 1, Operator: uint16(id)},
-			Eval: &expr.Ctx{}, Clock: clock.System{}, Stats: &exec.OpStats{ID: id, Name: name},
-			Fail: func(_ *exec.Runtime, _ *arrowbatch.Batch, e []expr.RowError) error { return e[0].Err }}}
-	}
-	frag := &exec.Fragment{Name: "count", Tasks: 1, Source: &exec.SourceSpec{Name: "1", Source: newMemory(text, nkeys)},
+	frag := &exec.Fragment{Name: "bench", Tasks: 1, Source: &exec.SourceSpec{Name: "1", Source: src},
 		Make: func(int) []exec.Step {
-			return []exec.Step{
-				step(2, "Watermark", &operator.Watermark{Column: 1, Delay: 2e6}),
-				step(3, "Aggregate", makeAgg(w, kt, final)),
-				step(4, "Drop", &dropRows{rows: &out}),
+			var steps []exec.Step
+			for i, op := range append(ops, &dropRows{rows: &out}) {
+				steps = append(steps, exec.Step{Op: op, RT: &exec.Runtime{Store: store, Parts: 1,
+					Table: state.TableID{Query: 1, Operator: uint16(i + 2)}, Eval: &expr.Ctx{}, Clock: clock.System{},
+					Stats: &exec.OpStats{ID: i + 2, Name: fmt.Sprintf("%T", op)},
+					Fail:  func(_ *exec.Runtime, _ *arrowbatch.Batch, e []expr.RowError) error { return e[0].Err }}})
 			}
+			return steps
 		}}
 	ctx := context.Background()
 	g := exec.NewGraph(ctx, []*exec.Fragment{frag}, store, clock.System{})

@@ -15,6 +15,7 @@ const (
 	byNothing = "nothing"
 	byKeys    = "key domain"
 	byValues  = "value domain"
+	byPeers   = "number of peers"
 )
 
 // Unbounded returns the operators of a plan with state that nothing bounds but the
@@ -22,7 +23,7 @@ const (
 func Unbounded(n physical.Node) []physical.Node {
 	var out []physical.Node
 	for _, b := range strings.Split(n.Props().Bound, ", ") {
-		if b == byNothing || b == byKeys || b == byValues {
+		if b == byNothing || b == byKeys || b == byValues || b == byPeers {
 			out = append(out, n)
 			break
 		}
@@ -67,7 +68,10 @@ func RefuseUnbounded(root physical.Node) error {
 		hint = "Let both sides be tables, or results that have a bound"
 	case *physical.GroupTopN:
 		hint = "Rank within a window over a time with a watermark"
-		if n.InputAppendOnly() && n.TTL == 0 {
+		switch {
+		case len(n.PartitionBy) == 0 && n.Func != plan.RowNumber && p.Bound != byNothing:
+			hint = "Count rows with row_number() or LIMIT, or rank within a window over a time with a watermark"
+		case n.InputAppendOnly() && n.TTL == 0:
 			hint += ", or set the option state_ttl"
 		}
 	}

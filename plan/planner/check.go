@@ -37,6 +37,12 @@ func refuseNode(n logical.Node) error {
 // refuseOver says why a window function cannot be followed.
 func refuseOver(n *logical.OverWindow) error {
 	c := n.Calls[0]
+	for _, o := range n.Calls { // of several, one that no bound would help
+		if _, ok := plan.RankFuncOf(o.Name); !ok || o.Aggregate {
+			c = o
+			break
+		}
+	}
 	what := "window function " + c.Name
 	if c.Aggregate {
 		what = "aggregate " + c.Name + " with OVER"

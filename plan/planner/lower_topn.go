@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -159,28 +160,53 @@ func (lw *lowerer) finishTopN(g *physical.GroupTopN, in physical.Node, what stri
 
 // topNState says what first rows keep, and what bounds it.
 func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bound string) {
-	kept, bound = "all input rows", cmp.Or(lw.rowsBound(in), byNothing)
+	kept, bound = "all input rows", cmp.Or(lw.rowsBound(in), keysBelow(in), byNothing)
 	if in.Props().AppendOnly {
 		kept, bound = fmt.Sprintf("first %d rows", g.To), "number of rows"
 		if g.Func == plan.WithTies || g.Func == plan.Rank {
 			kept += " and their peers"
 		} else if g.Func == plan.DenseRank {
-			kept = fmt.Sprintf("first %d ranks", g.To)
+			kept = fmt.Sprintf("rows of the first %d ranks", g.To)
 		}
 		if len(g.PartitionBy) > 0 {
-			kept, bound = kept+" per group", cmp.Or(lw.rowsBound(in), byKeys)
-			if bound == byKeys && lw.ttl > 0 && g.CloseBy < 0 {
-				g.TTL, bound = lw.ttl, lw.byTTL()
-			}
+			kept, bound = kept+" per group", byKeys
 		}
+		rows := lw.rowsBound(in)
+		if rows == "" && bound == byKeys && lw.ttl > 0 && g.CloseBy < 0 {
+			g.TTL, bound = lw.ttl, lw.byTTL()
+		}
+		if g.Func != plan.RowNumber {
+			bound += ", " + byPeers
+		}
+		bound = cmp.Or(rows, bound)
 	}
-	if g.CloseBy >= 0 {
+	switch {
+	case g.CloseBy >= 0:
 		bound = lw.byWatermark()
 		lw.setRows(g, "")
-	} else {
+	case strings.Contains(bound, byPeers):
+		lw.setRows(g, "")
+	default:
 		lw.setRows(g, bound)
 	}
 	return kept, bound
+}
+
+// keysBelow tells whether the rows of a changing input are one a key or group.
+func keysBelow(n physical.Node) string {
+	for {
+		switch n.(type) {
+		case *physical.HashAgg, *physical.DistinctOn, *physical.GroupTopN:
+			if first, _, _ := strings.Cut(n.Props().Bound, ", "); first == byKeys {
+				return byKeys
+			}
+			return ""
+		}
+		if len(n.Children()) != 1 {
+			return ""
+		}
+		n = n.Children()[0]
+	}
 }
 
 // firstRows lowers LIMIT and OFFSET of a continuous query. Over sorted rows, or rows
