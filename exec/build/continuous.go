@@ -339,7 +339,8 @@ func positions(n int) []int {
 func (b *continuousBuilder) emit(n *physical.Emit) exec.Operator {
 	in := n.Input[0].Props()
 	return &operator.Emit{Mode: operator.EmitMode(n.Mode), Key: n.Key, AppendOnly: in.AppendOnly,
-		Upsert: b.opt.Upsert && n.Mode == physical.Update, Shapes: shapes(n.Schema())}
+		Upsert: b.opt.Upsert && n.Mode == physical.Update, Shapes: shapes(n.Schema()),
+		Order: batchKeys(n.Schema(), n.Order)}
 }
 
 // joinFragment puts a broadcast join into a fragment of its own, with as many

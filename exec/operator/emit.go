@@ -36,6 +36,8 @@ type Emit struct {
 	// AppendOnly: no deletes come in, nothing needs to be made net.
 	AppendOnly bool
 	Shapes     []arrowbatch.Shape
+	// Order is the order in which complete mode sends the rows; nil: none.
+	Order []SortKey
 
 	held []*arrowbatch.Batch
 	all  map[string]int64 // complete mode: row → count
@@ -227,6 +229,11 @@ func (e *Emit) complete() error {
 	if out.Len == 0 {
 		out.Release()
 		return nil
+	}
+	if len(e.Order) > 0 {
+		sorted := out.Take(newSortRows(out, e.Order).sorted())
+		out.Release()
+		out = sorted
 	}
 	return e.out.Emit(out)
 }

@@ -38,11 +38,13 @@ type Emit struct {
 	Base
 	Mode OutputMode
 	Key  []int
+	// Order is the order of the rows in complete mode; nil: none.
+	Order []SortKey
 }
 
 // Describe shows the node.
 func (n *Emit) Describe() plan.Desc {
-	d := plan.Desc{Op: "Emit"}.With("mode", n.Mode.String())
+	d := plan.Desc{Op: "Emit"}.With("mode", n.Mode.String()).With("by", plan.DescribeKeys(n.Out, n.Order))
 	if n.Mode != Append {
 		if n.Key == nil {
 			return d.With("key", "whole row")

@@ -25,7 +25,8 @@ func refuseNode(n logical.Node) error {
 	case *logical.OverWindow:
 		return refuseOver(n)
 	case *logical.Sort:
-		return refuse(n.Pos, "Sort when the result is read (SELECT … FROM the view ORDER BY …), or add LIMIT.",
+		return refuse(n.Pos, "Sort when the result is read (SELECT … FROM the view ORDER BY …), add LIMIT, "+
+			"or use output_mode = 'complete', which sends the whole result in order.",
 			"ORDER BY without LIMIT is not supported in a continuous query: its result has no order")
 	case *logical.Recursive:
 		return refuse(n.Pos, "Run it when the result is read: WITH RECURSIVE … over a view.",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan"
 	"github.com/streamsql/streamsql/plan/bind"
 	"github.com/streamsql/streamsql/plan/logical"
 	"github.com/streamsql/streamsql/plan/physical"
@@ -52,6 +53,12 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 		return nil, err
 	}
 	n = p.dropOrder(n, target)
+	var order []plan.SortKey
+	if opt.Mode == physical.Complete {
+		if n, order, err = takeOrder(n); err != nil {
+			return nil, err
+		}
+	}
 	var late []string
 	if opt.LateColumns != nil {
 		late = opt.LateColumns(p.Reads)
@@ -75,7 +82,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	if ip.Key != nil && p.Key == nil {
 		p.Key = []int{}
 	}
-	e := &physical.Emit{Base: same(in), Mode: opt.Mode, Key: p.Key}
+	e := &physical.Emit{Base: same(in), Mode: opt.Mode, Key: p.Key, Order: order}
 	if opt.Mode == physical.Complete {
 		e.Prop.State, e.Prop.Bound = "result rows", "size of the result"
 	}
