@@ -15,6 +15,9 @@ type TopN struct {
 	plan.RankRange
 	Rank bool
 	Pos  int
+	// Late are input columns that rows dropped as late must have, until columns are
+	// pruned.
+	Late []int
 }
 
 // NewTopN returns the node; rank is the rank's column, nil for none.
@@ -23,7 +26,7 @@ func NewTopN(in Node, by []int, order []plan.SortKey, r plan.RankRange, rank *pl
 	if rank != nil {
 		s = s.Concat(plan.NewSchema(*rank))
 	}
-	return &TopN{base{[]Node{in}, s}, by, order, r, rank != nil, pos}
+	return &TopN{base: base{[]Node{in}, s}, PartitionBy: by, OrderBy: order, RankRange: r, Rank: rank != nil, Pos: pos}
 }
 
 // RankField is the rank's column; nil for none.
@@ -37,7 +40,9 @@ func (n *TopN) RankField() *plan.Field {
 
 // WithChildren returns a copy with another input.
 func (n *TopN) WithChildren(c []Node) Node {
-	return NewTopN(c[0], n.PartitionBy, n.OrderBy, n.RankRange, n.RankField(), n.Pos)
+	t := NewTopN(c[0], n.PartitionBy, n.OrderBy, n.RankRange, n.RankField(), n.Pos)
+	t.Late = n.Late
+	return t
 }
 
 // Exprs returns nil.

@@ -63,7 +63,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	if opt.LateColumns != nil {
 		late = opt.LateColumns(p.Reads)
 	}
-	p.Logical = rule.TopNs(rule.OptimizeKeeping(n, late))
+	p.Logical = rule.OptimizeContinuous(n, late)
 	p.TellsTime = tellsTime(p.Logical)
 	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL}
 	in, err := lw.node(p.Logical)

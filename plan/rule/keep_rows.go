@@ -8,13 +8,16 @@ import (
 	"github.com/streamsql/streamsql/plan/logical"
 )
 
-// OptimizeKeeping runs the rules so that operators which drop late rows still have
-// the columns named, as far as the relations that they read have them: what they
-// drop must be as it came.
-func OptimizeKeeping(n logical.Node, names []string) logical.Node {
+// OptimizeContinuous runs the rules for a continuous query: conditions on ranks become
+// TopNs, and operators which drop late rows still have the columns named, as far as
+// the relations that they read have them: what they drop must be as it came.
+func OptimizeContinuous(n logical.Node, late []string) logical.Node {
 	for _, r := range Rules {
-		if r.Name == pruneName && len(names) > 0 {
-			n = keepRows(n, names)
+		if r.Name == pruneName {
+			n = TopNs(n)
+			if len(late) > 0 {
+				n = keepRows(n, late)
+			}
 		}
 		n = r.Apply(n)
 	}
@@ -23,8 +26,8 @@ func OptimizeKeeping(n logical.Node, names []string) logical.Node {
 
 const pruneName = "prune columns"
 
-// keepRows marks the columns of the inputs of aggregations and DISTINCT ON over a
-// watermark, and makes the projections below pass them on.
+// keepRows marks the columns of the inputs of aggregations, DISTINCT ON and TopNs
+// over a watermark, and makes the projections below pass them on.
 func keepRows(n logical.Node, names []string) logical.Node {
 	return logical.Transform(n, func(n logical.Node) logical.Node {
 		if len(n.Children()) != 1 || !timed(n) {
@@ -49,6 +52,18 @@ func keepRows(n logical.Node, names []string) logical.Node {
 			}
 			out.Late = named(in, names)
 			if in.Schema().Len() == n.Schema().Len() {
+				return out
+			}
+			return project(out, m)
+		case *logical.TopN:
+			in, m := widen(n.Input(), names)
+			if n.Rank {
+				m = extended(m, in.Schema().Len(), 1)
+			}
+			out := logical.NewTopN(in, moveAll(n.PartitionBy, m), plan.RemapKeys(n.OrderBy, m.at), n.RankRange,
+				n.RankField(), n.Pos)
+			out.Late = named(in, names)
+			if out.Schema().Len() == n.Schema().Len() {
 				return out
 			}
 			return project(out, m)

@@ -24,7 +24,10 @@ var Rules = []Rule{
 
 // Optimize runs the rules.
 func Optimize(n logical.Node) logical.Node {
-	return OptimizeKeeping(n, nil)
+	for _, r := range Rules {
+		n = r.Apply(n)
+	}
+	return n
 }
 
 // DropWatermarks takes watermarks off a plan that is read as a batch.

@@ -14,23 +14,14 @@ import (
 // it holds to a range with an end. It is for continuous queries: a TopN follows its
 // input at a cost that goes with the range, where the window function could not.
 func TopNs(n logical.Node) logical.Node {
-	found := false
-	n = logical.Transform(n, func(n logical.Node) logical.Node {
-		f, ok := n.(*logical.Filter)
-		if !ok {
-			return n
-		}
-		if t := topN(f); t != nil {
-			found = true
-			return t
+	return logical.Transform(n, func(n logical.Node) logical.Node {
+		if f, ok := n.(*logical.Filter); ok {
+			if t := topN(f); t != nil {
+				return t
+			}
 		}
 		return n
 	})
-	if !found {
-		return n
-	}
-	// The rank is dropped where nobody reads it.
-	return MergeProjects(PruneColumns(n))
 }
 
 // topN returns what a filter over a window function becomes; nil where it is none of
@@ -127,6 +118,7 @@ func pruneTopN(n *logical.TopN, need columns) (logical.Node, moved) {
 	below := slices.Clone(need[:width])
 	below.add(n.PartitionBy...)
 	below.addKeys(n.OrderBy)
+	below.add(n.Late...)
 	in, m := prune(n.Input(), below)
 	rank := n.RankField()
 	if rank != nil && !need[width] {
