@@ -30,7 +30,7 @@ var temporalQueries = []string{
 // TestTemporalFiltersAtRandom: after each change of the tables, step of the clock,
 // stop or crash, every view is what its SELECT gives at the same time.
 func TestTemporalFiltersAtRandom(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { temporalWalk(t, seed) })
 	}
 }
@@ -49,9 +49,19 @@ func temporalWalk(t *testing.T, seed uint64) {
 	must(e.exec(`CREATE TABLE t (id int PRIMARY KEY, k text, v int, ts timestamptz, ends timestamptz);
 		CREATE TABLE u (k text, v int, ts timestamptz);
 		CREATE TABLE s (k text, v int, ts timestamptz) APPEND ONLY;`))
+	trigger, eager := "processing_time 1000 days", seed/2%2 == 1
+	if eager { // the clock must run then
+		trigger = "real_time"
+		e.run()
+	}
 	for i, q := range temporalQueries {
-		must(e.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW v%d WITH (trigger = 'processing_time 1000 days', parallelism = %d) AS %s",
-			i, 1+int(seed)%2, q)))
+		must(e.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW v%d WITH (trigger = '%s', parallelism = %d) AS %s",
+			i, trigger, 1+int(seed)%2, q)))
+	}
+	began := func(e *engine) {
+		if eager {
+			e.run()
+		}
 	}
 	at := func(spread int) string {
 		if rng.IntN(20) == 0 {
@@ -76,7 +86,11 @@ func temporalWalk(t *testing.T, seed uint64) {
 		}
 		return fmt.Sprintf("INSERT INTO s VALUES ('%s', %d, %s), ('%[1]s', %[2]d, %[4]s)", k, v, at(20), at(40))
 	}
-	for step := range 60 {
+	steps := 60
+	if eager {
+		steps = 12 // each FLUSH is two epochs, by the clock
+	}
+	for step := range steps {
 		var text strings.Builder
 		for range rng.IntN(6) {
 			text.WriteString(change() + "; ")
@@ -95,29 +109,53 @@ func temporalWalk(t *testing.T, seed uint64) {
 			must(e.close())
 			e.clock.Advance(time.Duration(rng.IntN(90)) * time.Second)
 			must(e.start())
+			began(e)
 		case 1:
 			next := e.crashed(rng.IntN(3)*50, seed)
 			must(e.close())
 			e = next
 			must(e.start())
+			began(e)
 		}
 		if rng.IntN(4) == 0 {
 			continue
 		}
 		must(e.exec("FLUSH"))
 		for i, q := range temporalQueries {
-			got, err := e.query(fmt.Sprintf("SELECT * FROM v%d", i))
-			must(err)
-			want, err := e.query(q)
-			must(err)
-			slices.Sort(got)
-			slices.Sort(want)
+			got, want := temporalAnswers(t, e, i, eager)
 			if !slices.Equal(got, want) {
 				t.Fatalf("step %d, at %s: %s\nis   %v\nnot  %v", step, e.clock.Now().UTC(), q, got, want)
 			}
 		}
 		e.clock.Advance(time.Millisecond) // off the whole seconds that epochs have counted up from
 	}
+}
+
+// temporalAnswers are the rows of a view and of its SELECT. While the clock runs a row
+// may enter or leave between the two; then they are asked again.
+func temporalAnswers(t *testing.T, e *engine, view int, runs bool) (got, want []string) {
+	t.Helper()
+	for try := range 5 {
+		var err error
+		if try > 0 {
+			err = e.exec("FLUSH")
+		}
+		if err == nil {
+			got, err = e.query(fmt.Sprintf("SELECT * FROM v%d", view))
+		}
+		if err == nil {
+			want, err = e.query(temporalQueries[view])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !runs || slices.Equal(got, want) {
+			break
+		}
+	}
+	return got, want
 }
 
 // TestTemporalFilterWakes: as time passes, without rows and without FLUSH, an epoch
