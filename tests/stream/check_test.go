@@ -61,9 +61,29 @@ func (c *testCase) take(f fold, mode string, plus, minus []string) {
 	}
 }
 
+// follow folds rows in as they come one after the other.
+func (c *testCase) follow(f fold, mode string, rows []sinkRow) {
+	if mode == "complete" {
+		clear(f.rows)
+	}
+	for _, row := range rows {
+		var plus, minus []string
+		if row.Delete {
+			minus = []string{row.Row}
+		} else {
+			plus = []string{row.Row}
+		}
+		if mode == "complete" {
+			f.rows[row.Row]++
+		} else {
+			c.take(f, mode, plus, minus)
+		}
+	}
+}
+
 // committed returns what a sink was given since the last look. In complete mode
 // only the last epoch counts.
-func (r *runner) committed(mode string) (plus, minus []string, epochs int) {
+func (r *runner) committed(mode string) (rows []sinkRow, epochs int) {
 	r.e.w.mu.Lock()
 	defer r.e.w.mu.Unlock()
 	s := r.e.w.sink(mode)
@@ -74,9 +94,9 @@ func (r *runner) committed(mode string) (plus, minus []string, epochs int) {
 		fresh = fresh[epochs-1:]
 	}
 	for _, e := range fresh {
-		plus, minus = divide(plus, minus, e.rows)
+		rows = append(rows, e.rows...)
 	}
-	return plus, minus, epochs
+	return rows, epochs
 }
 
 func divide(plus, minus []string, rows []sinkRow) (p, m []string) {
@@ -98,15 +118,16 @@ func (r *runner) check(ep *epoch, s *step) {
 		if want == nil {
 			want = &output{}
 		}
-		plus, minus, epochs := r.committed(m)
+		rows, epochs := r.committed(m)
 		if r.plain(ep) && epochs != 1 {
 			r.errorf(ep.line, "%s: %d epochs instead of one", m, epochs)
 		}
 		if r.way.switched {
 			r.c.take(r.want[m], m, want.plus, want.minus)
-			r.c.take(r.got[m], m, plus, minus)
+			r.c.follow(r.got[m], m, rows)
 			r.folds(ep, m)
 		} else {
+			plus, minus := divide(nil, nil, rows)
 			r.output(s.line, m, want, plus, minus)
 		}
 		st, err := r.e.status(m)
