@@ -45,6 +45,7 @@ var queryOptions = map[string]queryOption{
 	"watermark_splits":    {[]catalog.Kind{catalog.KindSource, catalog.KindTable}, false, oneOf("min", "max")},
 	"pool":                {queryKinds, true, checkName},
 	"state_ttl":           {outputKinds, false, checkTTL},
+	"state_memory":        {queryKinds, true, checkSize},
 	"parallelism":         {queryKinds, true, checkCount},
 	stream.LateRowsOption: {lateKinds, false, checkKeep},
 	stream.BadRowsOption:  {badKinds, false, checkKeep},
@@ -88,6 +89,13 @@ func checkCount(v string) (string, string) {
 		return strconv.Itoa(n), ""
 	}
 	return "", "Write a whole number above 0."
+}
+
+func checkSize(v string) (string, string) {
+	if n, ok := connector.ParseSize(v); ok && n > 0 {
+		return strings.TrimSpace(v), ""
+	}
+	return "", `Write a size such as '256 MB'.`
 }
 
 func checkKeep(v string) (string, string) {

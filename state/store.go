@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -82,12 +83,16 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	cache := pebble.NewCache(o.CacheBytes)
 	defer cache.Unref()
-	db, err := pebble.Open(name, &pebble.Options{
+	opts := &pebble.Options{
 		FS: fs, Cache: cache, Logger: logger{o.Log}, Merger: countMerger,
 		EventListener:      &pebble.EventListener{DataCorruption: damaged(o.Log)},
 		FormatMajorVersion: pebble.FormatNewest, MemTableSize: o.MemTableBytes,
 		MemTableStopWritesThreshold: 4, DisableWAL: false, Lock: lock,
-	})
+	}
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	db, err := pebble.Open(name, opts)
 	if err != nil {
 		return nil, directoryError(name, errors.Join(err, lock.Close()))
 	}

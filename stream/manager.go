@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
@@ -27,6 +28,9 @@ type Config struct {
 	// MaxEpochRows is how many rows of one split an epoch reads at most, where it is
 	// not cut by time: it bounds what a crash makes the query do again. 0: 1 << 20.
 	MaxEpochRows int
+	// StateMemory is how many bytes of state all queries together may hold in memory, as
+	// far as their operators can leave the rest to the store; 0: any number.
+	StateMemory int64
 	// Log receives one line an event: started, stopped, failed.
 	Log func(format string, args ...any)
 }
@@ -44,6 +48,8 @@ type Manager struct {
 	changed chan struct{}
 
 	failed ring[FailedRow]
+	// running is the number of runs.
+	running atomic.Int64
 }
 
 // NewManager returns a manager without queries.

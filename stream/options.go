@@ -77,6 +77,7 @@ type options struct {
 	parallelism int
 	mode        physical.OutputMode
 	ttl         time.Duration // 0: state stays
+	stateMemory int64         // bytes; 0: a share of the server's
 	// maxSources: of several inputs the one that is furthest tells the time.
 	maxSources bool
 }
@@ -104,6 +105,11 @@ func readOptions(o *catalog.Object, def Trigger) (opt options, err error) {
 	if v, ok := o.Options["state_ttl"]; ok {
 		if opt.ttl, ok = connector.ParseDuration(v); !ok {
 			return bad("state_ttl")
+		}
+	}
+	if v, ok := o.Options["state_memory"]; ok {
+		if opt.stateMemory, ok = connector.ParseSize(v); !ok || opt.stateMemory <= 0 {
+			return bad("state_memory")
 		}
 	}
 	switch o.Options["watermark_policy"] {

@@ -127,7 +127,7 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 		return exec.Pace{}, false, err
 	}
 	pace := exec.Pace{Splits: splits, Until: map[string]map[string]connector.Offset(latest),
-		MaxRows: p.r.q.m.cfg.MaxEpochRows}
+		MaxRows: int(p.r.maxRows)}
 	switch opt.trigger.Kind {
 	case AvailableNow, Once:
 		return p.bounded(pace, latest, opt, flushing)

@@ -57,6 +57,8 @@ type run struct {
 	// frozen is what now() is throughout a run that is bound to what is there at its
 	// start; 0: not yet known.
 	frozen int64
+	// maxRows is what the next epoch may read of a split.
+	maxRows int64
 }
 
 // run runs the query once. finished is true when a bounded run has ended.
@@ -84,14 +86,16 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	}
 	env.KeepLate, env.KeepBad = keep.keepLate, keep.keepBad
 	_, isView := p.Root.(*physical.Materialize)
+	q.m.running.Add(1)
+	defer q.m.running.Add(-1)
 	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
-		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView,
+		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView, StateMemory: q.stateMemory,
 		MaxOverSources: opt.maxSources})
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	r := &run{q: q, c: c, keep: keep, reads: map[string]state.ReadCount{}, plan: fingerprint(p), at: bounds{},
+	r := &run{q: q, c: c, maxRows: int64(q.m.cfg.MaxEpochRows), keep: keep, reads: map[string]state.ReadCount{}, plan: fingerprint(p), at: bounds{},
 		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{},
 		wake: exec.NoWake}
 	if last != nil {
@@ -223,6 +227,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 		}
 		return err
 	}
+	r.fit(acks)
 	r.commit(ctx, cp, acks, began)
 	if p.Barrier.Stop || !r.eager && len(r.q.pendingFlushes()) > 0 {
 		return r.awaitCommit()

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/streamsql/streamsql/stream"
 )
 
 // A server started in a backup goes on from it: tables and views as they were, and
@@ -17,7 +15,7 @@ func TestBackupIsAServersDirectory(t *testing.T) {
 	dir := t.TempDir()
 	in := func(data, text string) string {
 		t.Helper()
-		e, err := openEngine(filepath.Join(dir, data), stream.Trigger{}, slog.New(slog.DiscardHandler))
+		e, err := openEngine(engineConfig{data: filepath.Join(dir, data)}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

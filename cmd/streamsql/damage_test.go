@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/stream"
 )
 
 // Damaged blocks of the store fail the queries and the statements that read them;
@@ -21,7 +20,7 @@ import (
 func TestDamageIsLocal(t *testing.T) {
 	dir := t.TempDir()
 	start := func() *engine {
-		e, err := openEngine(dir, stream.Trigger{}, slog.New(slog.DiscardHandler))
+		e, err := openEngine(engineConfig{data: dir}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/session"
-	"github.com/streamsql/streamsql/stream"
 )
 
 func demoCommand() *cobra.Command {
@@ -55,7 +54,7 @@ func demo(ctx context.Context, c serveConfig, rounds int, out io.Writer, termina
 	if err := onlyLoopback(c.listen); err != nil {
 		return err
 	}
-	e, err := openEngine("", stream.Trigger{}, logger)
+	e, err := openEngine(engineConfig{}, logger)
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,26 @@ func connectors() connector.Registry {
 	}
 }
 
-// openEngine opens the store in dir ("": in memory) and builds the layers over it.
-// Queries do not run before start.
-func openEngine(dir string, trigger stream.Trigger, log *slog.Logger) (*engine, error) {
+// engineConfig is what an engine is opened with.
+type engineConfig struct {
+	data    string // the directory; "": in memory
+	trigger stream.Trigger
+	// stateMemory is the flag of this name.
+	stateMemory string
+}
+
+// openEngine opens the store and builds the layers over it. Queries do not run before
+// start.
+func openEngine(c engineConfig, log *slog.Logger) (*engine, error) {
+	memory, err := stateMemory(c.stateMemory)
+	if err != nil {
+		return nil, err
+	}
+	if c.data == "" {
+		memory = 0 // what the store takes would be memory too
+	}
 	logf := func(format string, args ...any) { log.Info(fmt.Sprintf(format, args...)) }
-	store, err := state.Open(dir, state.Options{Log: logf})
+	store, err := state.Open(c.data, state.Options{Log: logf})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +68,7 @@ func openEngine(dir string, trigger stream.Trigger, log *slog.Logger) (*engine, 
 	}
 	reg, clk := connectors(), clock.System{}
 	queries := stream.NewManager(stream.Config{Store: store, Catalog: cat, Registry: reg, Clock: clk,
-		Trigger: trigger, Log: logf})
+		Trigger: c.trigger, StateMemory: memory, Log: logf})
 	env := build.Env{Store: store, Registry: reg, Clock: clk}
 	e := &engine{store: store, catalog: cat, queries: queries}
 	e.sessions = session.NewServer(session.Config{Catalog: cat, Store: store, Planner: session.NewPlanner(queries.Bounded),

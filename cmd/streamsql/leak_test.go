@@ -9,7 +9,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamsql/streamsql/internal/spawn"
-	"github.com/streamsql/streamsql/stream"
 )
 
 // TestNothingOutlivesTheEngine runs queries of every trigger, of which one fails and
@@ -17,7 +16,7 @@ import (
 func TestNothingOutlivesTheEngine(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	before := spawn.Live()
-	e, err := openEngine(t.TempDir(), stream.Trigger{}, slog.New(slog.DiscardHandler))
+	e, err := openEngine(engineConfig{data: t.TempDir()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

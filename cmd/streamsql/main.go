@@ -16,6 +16,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	limitHeap()
 	err := root().ExecuteContext(ctx)
 	stop()
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 
 // runConfig are the options of run.
 type runConfig struct {
-	data, format string
-	vars         []string
-	quiet        bool
+	data, format, stateMemory string
+	vars                      []string
+	quiet                     bool
 }
 
 func runCommand() *cobra.Command {
@@ -38,6 +38,7 @@ ends the run with status 1.`,
 			return run(cmd.Context(), c, files, os.Stdout, os.Stderr)
 		}}
 	cmd.Flags().StringVar(&c.data, "data", "", "directory of the data; empty: in memory")
+	stateMemoryFlag(cmd, &c.stateMemory)
 	cmd.Flags().StringVar(&c.format, "format", "aligned", "how results are written: aligned, csv or json")
 	cmd.Flags().StringArrayVarP(&c.vars, "var", "v", nil, "NAME=VALUE put in for :NAME, :'NAME' and :\"NAME\"")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "leave out the tags of statements without rows")
@@ -54,7 +55,8 @@ func run(ctx context.Context, c runConfig, files []string, out, errOut io.Writer
 		}
 		vars[name] = val
 	}
-	e, err := openEngine(c.data, stream.Trigger{Kind: stream.AvailableNow}, slog.New(slog.DiscardHandler))
+	e, err := openEngine(engineConfig{data: c.data, trigger: stream.Trigger{Kind: stream.AvailableNow},
+		stateMemory: c.stateMemory}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,11 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/metrics"
 	"github.com/streamsql/streamsql/pgwire"
-	"github.com/streamsql/streamsql/stream"
 )
 
 // serveConfig are the options of serve.
 type serveConfig struct {
-	data, listen, http string
+	data, listen, http, stateMemory string
 }
 
 func serveCommand() *cobra.Command {
@@ -34,6 +33,7 @@ func serveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), c, os.Stderr) }}
 	cmd.Flags().StringVar(&c.data, "data", "streamsql-data", "directory of the data; made if it does not exist")
 	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:7432", "address for Postgres clients")
+	stateMemoryFlag(cmd, &c.stateMemory)
 	cmd.Flags().StringVar(&c.http, "http", "127.0.0.1:7480", "address for health and metrics; empty: none")
 	return cmd
 }
@@ -49,7 +49,7 @@ func serve(ctx context.Context, c serveConfig, log io.Writer) error {
 			return err
 		}
 	}
-	e, err := openEngine(c.data, stream.Trigger{}, logger)
+	e, err := openEngine(engineConfig{data: c.data, stateMemory: c.stateMemory}, logger)
 	if err != nil {
 		return err
 	}

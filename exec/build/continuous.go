@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,9 @@ type ContinuousOptions struct {
 	Last *state.Checkpoint
 	// Upsert: the receiver wants changed keys without their deletes.
 	Upsert bool
+	// StateMemory is how many bytes of groups the query may hold in memory now, where they
+	// can be left to the store; nil: any number.
+	StateMemory func() int64
 	// MaxOverSources: where inputs meet, the greatest of their watermarks counts.
 	MaxOverSources bool
 }
@@ -78,6 +82,8 @@ type continuousBuilder struct {
 	opt      ContinuousOptions
 	out      *Continuous
 	restored map[physical.NodeID]bool // nodes whose counters go on
+	// shares is how many tables of groups share the query's memory.
+	shares *atomic.Int64
 	// static is above 0 while the static side of a broadcast join is built.
 	static int
 	// greatest has the fragments whose tasks' watermarks meet at the greatest.
@@ -86,7 +92,7 @@ type continuousBuilder struct {
 
 // NewContinuous connects the sources and sinks of a plan and builds its fragments.
 func NewContinuous(ctx context.Context, root physical.Node, env *Env, opt ContinuousOptions) (*Continuous, error) {
-	b := &continuousBuilder{builder: builder{Env: env, ctx: ctx, query: opt.Query}, opt: opt,
+	b := &continuousBuilder{shares: new(atomic.Int64), builder: builder{Env: env, ctx: ctx, query: opt.Query}, opt: opt,
 		restored: map[physical.NodeID]bool{}, greatest: map[*exec.Fragment]bool{},
 		out: &Continuous{Sources: map[string]*Source{}, Sinks: map[string]connector.Sink{}, Marks: map[string]*Mark{}}}
 	b.complete = isComplete(root)
@@ -281,7 +287,7 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 	last := b.push(f, n, func() exec.Operator {
 		op, _ := b.hashAgg(n) // made once already, so it can be made
 		if h, ok := op.(*operator.HashAgg); ok {
-			h.States, h.Horizon = states, horizon
+			h.States, h.Horizon, h.Budget = states, horizon, b.budget()
 		}
 		return op
 	})
@@ -289,6 +295,16 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 		rt.Stats.Second = states
 	}
 	return f, nil
+}
+
+// budget is the share of one more table of groups in the memory that the query may
+// take; nil: there is no bound.
+func (b *continuousBuilder) budget() func() int {
+	if b.opt.StateMemory == nil {
+		return nil
+	}
+	b.shares.Add(1)
+	return func() int { return int(min(b.opt.StateMemory()/b.shares.Load(), math.MaxInt)) }
 }
 
 // keepLate is how many late rows of a node are kept.

@@ -11,12 +11,14 @@ import (
 
 // Flags of a group.
 const (
-	toEmit    byte = 1 << iota // in emitList
-	toSave                     // in saveList
-	emitted                    // its row is in the output
-	failed                     // its result is an error
-	rowless                    // noted as having no rows
-	forgotten                  // dropped after TTL
+	toEmit      byte = 1 << iota // in emitList
+	toSave                       // in saveList
+	emitted                      // its row is in the output
+	failed                       // its result is an error
+	rowless                      // noted as having no rows
+	forgotten                    // dropped after TTL, or not to be emitted from here
+	savedNow                     // in now
+	savedBefore                  // in prev
 )
 
 // bucket is the groups of one window (or pane, or all groups of a table that is
@@ -32,6 +34,10 @@ type bucket struct {
 	emitList   []int32
 	saveList   []int32
 	stored     bool // the store has keys of it
+	// away: the store has groups that are not here. now and prev are the groups that
+	// were saved in the last epoch and the one before it.
+	away      bool
+	now, prev []int32
 	// errs are the errors of the groups with the flag failed.
 	errs map[int32]*sqlerr.Error
 
@@ -74,14 +80,15 @@ func (bk *bucket) reset() {
 	}
 	bk.rows, bk.flags = bk.rows[:0], bk.flags[:0]
 	bk.emitList, bk.saveList, bk.sel = bk.emitList[:0], bk.saveList[:0], bk.sel[:0]
-	bk.stored, bk.dead = false, 0
+	bk.stored, bk.dead, bk.away = false, 0, false
+	bk.now, bk.prev = bk.now[:0], bk.prev[:0]
 	clear(bk.errs)
 	bk.dropOld()
 }
 
 // bytes is about the memory of the bucket.
 func (bk *bucket) bytes() int {
-	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + (cap(bk.emitList)+cap(bk.saveList)+cap(bk.sel))*4
+	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + (cap(bk.emitList)+cap(bk.saveList)+cap(bk.sel)+cap(bk.now)+cap(bk.prev))*4
 	for i, a := range bk.accs {
 		size += aggregate.Bytes(a)
 		if bk.sets[i] != nil {
@@ -122,7 +129,7 @@ func growBytes(b []byte, n int) []byte {
 }
 
 // update takes the rows bk.sel of the batch in; all tells that they are all rows.
-func (o *HashAgg) update(bk *bucket, b *arrowbatch.Batch, all bool) {
+func (o *HashAgg) update(bk *bucket, b *arrowbatch.Batch, all bool) error {
 	rows := bk.sel
 	n := len(rows)
 	if all {
@@ -132,8 +139,9 @@ func (o *HashAgg) update(bk *bucket, b *arrowbatch.Batch, all bool) {
 	for i, c := range o.keyCols {
 		o.keyVecs[i] = b.Cols[c]
 	}
-	bk.groups.Lookup(o.keyVecs, rows, o.ids)
-	o.grow(bk)
+	if err := o.lookup(bk, o.keyVecs, rows, o.ids); err != nil {
+		return err
+	}
 	o.mark(bk)
 	if !o.AppendOnly {
 		for k, id := range o.ids {
@@ -143,6 +151,7 @@ func (o *HashAgg) update(bk *bucket, b *arrowbatch.Batch, all bool) {
 	for i := range o.Aggs {
 		o.updateAgg(bk, i, b, rows)
 	}
+	return nil
 }
 
 // delta is 1 for an insert and -1 for a delete.

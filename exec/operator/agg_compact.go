@@ -48,15 +48,24 @@ func (bk *bucket) sparse() bool {
 	return false
 }
 
-// compact builds a bucket anew from what has rows, between epochs: nothing is to be
-// emitted or saved.
+// compact builds a bucket anew from what has rows. Groups without rows stay while the
+// store may still have them as they were and would be asked for them.
 func (o *HashAgg) compact(bk *bucket) error {
+	return o.rebuild(bk, func(id int32) bool {
+		return bk.live(id) || bk.away && bk.flags[id]&(savedNow|savedBefore) != 0
+	})
+}
+
+// rebuild builds a bucket anew from the groups that stay, between epochs: nothing is to
+// be emitted or saved.
+func (o *HashAgg) rebuild(bk *bucket, stays func(id int32) bool) error {
 	nb := o.newBucket(bk.start, bk.end)
-	nb.stored = bk.stored
+	nb.stored, nb.away = bk.stored, bk.away
 	var keep []int32
 	place := make([]int32, bk.groups.Len()) // the new number of each group
 	for id := range place {
-		if bk.live(int32(id)) {
+		place[id] = -1
+		if stays(int32(id)) {
 			place[id] = int32(len(keep))
 			keep = append(keep, int32(id))
 		}
@@ -83,6 +92,12 @@ func (o *HashAgg) compact(bk *bucket) error {
 			nb.fail(int32(k), err)
 		}
 	}
+	nb.now, nb.prev = renumber(nb.now, bk.now, place), renumber(nb.prev, bk.prev, place)
+	for _, f := range nb.flags {
+		if f&rowless != 0 {
+			nb.dead++
+		}
+	}
 	if err := nb.takeSets(bk, place); err != nil {
 		return err
 	}
@@ -92,6 +107,16 @@ func (o *HashAgg) compact(bk *bucket) error {
 	o.buckets[bk.end], o.cur = nb, nil
 	o.recycle(bk)
 	return nil
+}
+
+// renumber appends to dst the new numbers of the groups that have one.
+func renumber(dst, ids, place []int32) []int32 {
+	for _, id := range ids {
+		if place[id] >= 0 {
+			dst = append(dst, place[id])
+		}
+	}
+	return dst
 }
 
 // takeSets copies the distinct values that have rows, of groups numbered anew.

@@ -179,6 +179,16 @@ func aggColumn(old, res *arrowbatch.Batch, n int, del, ins []int32) *arrowbatch.
 
 // emitFinal sends all groups of a closed window.
 func (o *HashAgg) emitFinal(bk *bucket, start, end int64) error {
+	if bk.away {
+		if err := o.emitAway(bk, start, end); err != nil {
+			return err
+		}
+	}
+	return o.emitGroups(bk, start, end)
+}
+
+// emitGroups sends the groups of a closed window that are in the table.
+func (o *HashAgg) emitGroups(bk *bucket, start, end int64) error {
 	var ids []int32
 	for id := range int32(bk.groups.Len()) {
 		if bk.live(id) {

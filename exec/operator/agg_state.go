@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/streamsql/streamsql/state"
 )
@@ -64,6 +65,9 @@ func (o *HashAgg) save(d *state.Delta) error {
 			d.Put(key, val)
 		}
 		bk.stored = bk.stored || len(bk.saveList) > 0
+		if o.spills {
+			o.aged(bk, bk.saveList)
+		}
 		bk.saveList = bk.saveList[:0]
 		o.saveSets(d, bk)
 	}
@@ -101,8 +105,20 @@ func (o *HashAgg) saveSets(d *state.Delta, bk *bucket) {
 	}
 }
 
-// restore reads the groups that this task owns.
+// restore reads the groups that this task owns, if they fit into memory.
 func (o *HashAgg) restore() error {
+	err := o.restoreGroups()
+	if errors.Is(err, errTooLarge) {
+		return o.leave()
+	}
+	return err
+}
+
+// restoreStep is how many groups are restored between two looks at the budget.
+const restoreStep = 4096
+
+func (o *HashAgg) restoreGroups() error {
+	n := 0
 	for t := range len(o.Aggs) + 1 {
 		if t > 0 && !o.Aggs[t-1].Distinct {
 			continue
@@ -119,6 +135,9 @@ func (o *HashAgg) restore() error {
 			end := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
 			bk := o.bucketAt(o.startOf(end), end)
 			bk.stored = true
+			if n++; o.spills && n%restoreStep == 1 && o.bytes() > o.Budget() {
+				return errTooLarge
+			}
 			id, rest, err := bk.groups.AddKey(k[9:])
 			if err != nil {
 				return errState

@@ -70,6 +70,9 @@ type HashAgg struct {
 	AppendOnly bool
 	// States: the input is the output of LocalAggs.
 	States bool
+	// Budget is how many bytes of groups may be held in memory, where they can be left to
+	// the store; nil: any number. It is asked at barriers.
+	Budget func() int
 	// Horizon is told the watermark as it is applied: what LocalAggs call late by,
 	// who have the rows. They may take its value for that of the epoch: rows of the
 	// next one are read when this one's barrier has passed everywhere. Nil: there are
@@ -94,10 +97,16 @@ type HashAgg struct {
 	buckets map[int64]*bucket    // by end
 	cur     *bucket
 	free    []*bucket
-	touched []*bucket
-	exp     *expiry // nil: groups stay
-	dropped []int64 // ends of stored buckets that were closed in this epoch
-	slide   slide
+	spills  bool // groups may be left to the store
+	// epoch is the last one that was saved, committed the last one known to be in the
+	// store.
+	epoch     uint64
+	committed atomic.Uint64
+	keys      []byte
+	touched   []*bucket
+	exp       *expiry // nil: groups stay
+	dropped   []int64 // ends of stored buckets that were closed in this epoch
+	slide     slide
 
 	ids, fresh, filterIDs, filterRows []int32
 	late                              []int32
@@ -143,6 +152,7 @@ func (o *HashAgg) Open(rt *exec.Runtime, out exec.Output) error {
 	}
 	if rt.Store != nil {
 		o.touch |= toSave
+		o.spills = o.canSpill()
 		if err := o.restore(); err != nil {
 			return err
 		}
@@ -212,8 +222,8 @@ func (o *HashAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 		if err := o.takeStates(b); err != nil {
 			return err
 		}
-	} else {
-		o.takeRows(b)
+	} else if err := o.takeRows(b); err != nil {
+		return err
 	}
 	if !o.rt.Eager || o.FinalOnly {
 		o.touched = o.touched[:0]
@@ -229,12 +239,15 @@ func (o *HashAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	return nil
 }
 
-func (o *HashAgg) takeRows(b *arrowbatch.Batch) {
+func (o *HashAgg) takeRows(b *arrowbatch.Batch) error {
 	o.assign(b)
 	for _, bk := range o.touched {
-		o.update(bk, b, len(bk.sel) == b.Len)
+		if err := o.update(bk, b, len(bk.sel) == b.Len); err != nil {
+			return err
+		}
 		bk.sel = bk.sel[:0]
 	}
+	return nil
 }
 
 // assign puts each row of the batch into the sel of its buckets.
@@ -457,42 +470,11 @@ func (o *HashAgg) ProcessBarrier(bar exec.Barrier) error {
 			return err
 		}
 	}
+	if o.spills {
+		o.epoch = bar.Epoch
+		o.rt.AfterCommit(func() { o.committed.Store(bar.Epoch) })
+	}
 	return o.measure()
-}
-
-// measure tells the size of the state, once what has no rows is forgotten.
-func (o *HashAgg) measure() error {
-	n, size := 0, 0
-	for _, bk := range o.buckets {
-		if bk.sparse() {
-			if err := o.compact(bk); err != nil {
-				return err
-			}
-			bk = o.buckets[bk.end]
-		}
-		n += bk.groups.Len() - bk.dead
-		size += bk.bytes()
-	}
-	o.rt.Stats.State(n, size+o.trim(size))
-	o.rt.Stats.Due(o.nextClose())
-	return nil
-}
-
-// trim gives up emptied buckets that take more memory than the live ones, and
-// returns what the others take.
-func (o *HashAgg) trim(live int) int {
-	const little = 1 << 20
-	size := 0
-	for i, bk := range o.free {
-		b := bk.bytes()
-		if size+b > max(live, little) {
-			clear(o.free[i:])
-			o.free = o.free[:i]
-			break
-		}
-		size += b
-	}
-	return size
 }
 
 func (o *HashAgg) ends() []int64 {

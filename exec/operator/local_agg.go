@@ -218,8 +218,9 @@ func (o *HashAgg) lateBucket(end int64) bool {
 func (o *HashAgg) mergeStates(bk *bucket, b *arrowbatch.Batch) error {
 	nk := len(o.KeyCols)
 	o.ids = resizeIDs(o.ids, len(bk.sel))
-	bk.groups.Lookup(b.Cols[:nk], bk.sel, o.ids)
-	o.grow(bk)
+	if err := o.lookup(bk, b.Cols[:nk], bk.sel, o.ids); err != nil {
+		return err
+	}
 	o.mark(bk)
 	for k, i := range bk.sel {
 		id := o.ids[k]

@@ -29,6 +29,8 @@ type way struct {
 	switched bool
 	// rescaled: before each epoch but the first, the query gets another number of tasks.
 	rescaled bool
+	// spilled: next to nothing of the state may stay in memory.
+	spilled bool
 }
 
 var ways = []way{
@@ -41,6 +43,8 @@ var ways = []way{
 	{name: "switched", switched: true},
 	{name: "tasks_and_restarts", tasks: 2, batch: 2, stop: "restart"},
 	{name: "rescaled", rescaled: true},
+	{name: "spilled", spilled: true},
+	{name: "spilled_and_restarts", spilled: true, tasks: 2, stop: "restart"},
 }
 
 // fits tells whether a case can be run this way.
@@ -220,6 +224,9 @@ func (r *runner) create(mode string) error {
 		idle += " s"
 	}
 	with = append(with, "idle_timeout = '"+idle+"'")
+	if r.way.spilled {
+		with = append(with, "state_memory = '1 B'")
+	}
 	if r.way.tasks > 0 {
 		with = append(with, fmt.Sprintf("parallelism = %d", r.way.tasks))
 	}
