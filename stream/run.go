@@ -61,6 +61,29 @@ type run struct {
 	maxRows int64
 }
 
+// newRun begins a run at a checkpoint.
+func newRun(q *Query, c *build.Continuous, last *state.Checkpoint) *run {
+	r := &run{q: q, c: c, reads: map[string]state.ReadCount{}, at: bounds{}, known: map[string]map[string]bool{},
+		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}, wake: exec.NoWake,
+		maxRows: int64(q.m.cfg.MaxEpochRows)}
+	if last == nil {
+		return r
+	}
+	r.epoch, r.marked = last.Epoch, last.Watermarks
+	for name, by := range last.Offsets {
+		r.at[name] = map[string]connector.Offset{}
+		for s, off := range by {
+			r.at[name][s] = connector.Offset(off)
+		}
+	}
+	for name, n := range last.Reads {
+		if s := c.Sources[name]; s != nil && !s.Static {
+			r.reads[name] = n
+		}
+	}
+	return r
+}
+
 // run runs the query once. finished is true when a bounded run has ended.
 func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	o, opt, err := q.prepare()
@@ -95,23 +118,8 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	r := &run{q: q, c: c, maxRows: int64(q.m.cfg.MaxEpochRows), keep: keep, reads: map[string]state.ReadCount{}, plan: fingerprint(p), at: bounds{},
-		known: map[string]map[string]bool{}, marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{},
-		wake: exec.NoWake}
-	if last != nil {
-		r.epoch, r.marked = last.Epoch, last.Watermarks
-		for name, by := range last.Offsets {
-			r.at[name] = map[string]connector.Offset{}
-			for s, off := range by {
-				r.at[name][s] = connector.Offset(off)
-			}
-		}
-		for name, n := range last.Reads {
-			if s := c.Sources[name]; s != nil && !s.Static {
-				r.reads[name] = n
-			}
-		}
-	}
+	r := newRun(q, c, last)
+	r.keep, r.plan = keep, fingerprint(p)
 	r.time = epochTime{store: q.m.cfg.Store, query: uint32(q.id), tells: p.TellsTime}
 	if err := r.time.begin(last); err != nil {
 		return false, err

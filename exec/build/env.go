@@ -174,8 +174,8 @@ func (e *Env) Spec(o *catalog.Object, used []bool) (*connector.Spec, connector.F
 
 // engineOption are the WITH options that are the engine's, not the connector's.
 var engineOption = map[string]bool{"output_mode": true, "trigger": true, "checkpoint_interval": true,
-	"pool": true, "parallelism": true, "state_memory": true, "idle_timeout": true, "watermark_policy": true, "late_rows": true,
-	"bad_rows": true, "on_row_error": true, "state_ttl": true, "watermark_splits": true}
+	"pool": true, "parallelism": true, "idle_timeout": true, "watermark_policy": true, "late_rows": true,
+	"state_memory": true, "bad_rows": true, "on_row_error": true, "state_ttl": true, "watermark_splits": true}
 
 // EngineOptions returns their names.
 func EngineOptions() []string {

@@ -88,7 +88,8 @@ func (bk *bucket) reset() {
 
 // bytes is about the memory of the bucket.
 func (bk *bucket) bytes() int {
-	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + (cap(bk.emitList)+cap(bk.saveList)+cap(bk.sel)+cap(bk.now)+cap(bk.prev))*4
+	lists := cap(bk.emitList) + cap(bk.saveList) + cap(bk.sel) + cap(bk.now) + cap(bk.prev)
+	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + lists*4
 	for i, a := range bk.accs {
 		size += aggregate.Bytes(a)
 		if bk.sets[i] != nil {
