@@ -27,7 +27,7 @@ func sealed(t testing.TB, n int, codec int8) []byte {
 		if i%5 != 0 {
 			value = []byte(strings.Repeat("v", i%200))
 		}
-		o.add(key, value, 1_700_000_000_000+int64(i*i)-50)
+		o.add(key, value, nil, 1_700_000_000_000+int64(i*i)-50)
 	}
 	b, err := o.seal(identity{id: 7, epoch: 3}, codec)
 	if err != nil {
@@ -88,7 +88,7 @@ func same(own []byte, theirs protocol.Bytes) bool {
 func TestSplit(t *testing.T) {
 	o := newOutBatch(0)
 	for i := range 5 {
-		o.add(nil, fmt.Appendf(nil, "%d", i), int64(100+i))
+		o.add(nil, fmt.Appendf(nil, "%d", i), nil, int64(100+i))
 	}
 	o.seq = 40
 	a, b, err := o.split()
@@ -139,7 +139,7 @@ func TestUnpackIsBounded(t *testing.T) {
 		var raw []byte
 		o := newOutBatch(0)
 		for range limit>>20 + 1 {
-			o.add(nil, zeros, 0)
+			o.add(nil, zeros, nil, 0)
 		}
 		raw, err := o.seal(noIdentity, codec)
 		if err != nil {
@@ -275,7 +275,7 @@ func BenchmarkEncode(b *testing.B) {
 	b.SetBytes(200)
 	n := 0
 	for b.Loop() {
-		o.add(nil, value, int64(n))
+		o.add(nil, value, nil, int64(n))
 		if n++; n == 4000 {
 			if _, err := o.seal(noIdentity, noCompression); err != nil {
 				b.Fatal(err)

@@ -60,7 +60,7 @@ func BenchmarkDecode(b *testing.B) {
 			const n = 4000
 			o := newOutBatch(0)
 			for i := range n {
-				o.add(fmt.Appendf(nil, "%d", i%500), bid(i), int64(i))
+				o.add(fmt.Appendf(nil, "%d", i%500), bid(i), nil, int64(i))
 			}
 			raw, err := o.seal(noIdentity, c.codec)
 			if err != nil {

@@ -64,6 +64,10 @@
 //
 //	key                 columns of the record's key, a JSON object; FORMAT UPSERT and
 //	                    DEBEZIUM take the stream key by themselves
+//	partition, timestamp, headers  columns that give these of the record, and are not in
+//	                    its value: integer; timestamp; jsonb (an object) or array of
+//	                    struct (name text, value bytea or text)
+//	op_column           FORMAT PLAIN adds a field of this name, insert or delete
 //	delivery            exactly_once (default) or at_least_once
 //	transactional_id_prefix  streamsql; what transactional ids and groups begin with
 //	transaction_timeout 5 minutes; then the broker aborts a transaction
@@ -75,7 +79,7 @@
 //	create_topic        on: create the topic if it is missing, with partitions and
 //	                    replication_factor (the broker's defaults if left out)
 //
-// FORMAT PLAIN writes inserts only; UPSERT writes the row under its key and a
+// FORMAT PLAIN writes inserts only, or both with op_column; UPSERT writes the row under its key and a
 // tombstone for a deleted row; DEBEZIUM writes {"before":…,"after":…,"op":"c"},
 // "u" for a row deleted and inserted again at once, "d" for a deleted one. Keyed
 // records go to the partition that Kafka's own clients would choose, others to

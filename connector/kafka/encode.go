@@ -76,23 +76,29 @@ func (o *outBatch) room(n int) {
 // maxRecordOverhead is what a record takes beyond its key and value, at most.
 const maxRecordOverhead = 5 + 1 + 10 + 5 + 5 + 5 + 1
 
-// add appends a record; a nil key is no key, a nil value a tombstone.
-func (o *outBatch) add(key, value []byte, ms int64) {
+// add appends a record; a nil key is no key, a nil value a tombstone, nil headers are
+// none.
+func (o *outBatch) add(key, value, headers []byte, ms int64) {
 	if o.count == 0 {
 		o.baseTime, o.maxTime = ms, ms
 	}
 	o.maxTime = max(o.maxTime, ms)
-	o.room(len(key) + len(value) + maxRecordOverhead)
-	size := 1 + varintLen(ms-o.baseTime) + varintLen(int64(o.count)) + bytesLen(key) + bytesLen(value) + 1
+	if headers == nil {
+		headers = noHeaders
+	}
+	o.room(len(key) + len(value) + len(headers) + maxRecordOverhead)
+	size := 1 + varintLen(ms-o.baseTime) + varintLen(int64(o.count)) + bytesLen(key) + bytesLen(value) + len(headers)
 	b := binary.AppendVarint(o.buf, int64(size))
 	b = append(b, 0) // attributes
 	b = binary.AppendVarint(b, ms-o.baseTime)
 	b = binary.AppendVarint(b, int64(o.count))
 	b = appendBytes(b, key)
 	b = appendBytes(b, value)
-	o.buf = append(b, 0) // headers
+	o.buf = append(b, headers...)
 	o.count++
 }
+
+var noHeaders = []byte{0}
 
 func varintLen(x int64) int {
 	u := uint64(x)<<1 ^ uint64(x>>63)
@@ -183,6 +189,7 @@ func nextSequence(seq int32, n int) int32 { return int32((int64(seq) + int64(n))
 func (o *outBatch) split() (a, b *outBatch, err error) {
 	a, b = newOutBatch(len(o.buf)/2+batchStart), newOutBatch(len(o.buf)/2+batchStart)
 	rest := o.buf[batchStart:]
+	var headers []byte
 	for i := range o.count {
 		var r record
 		var ok bool
@@ -193,7 +200,8 @@ func (o *outBatch) split() (a, b *outBatch, err error) {
 		if i >= o.count/2 {
 			half = b
 		}
-		half.add(r.key, r.value, o.baseTime+r.timeDelta)
+		headers = append(binary.AppendVarint(headers[:0], int64(r.nHeaders)), r.headers...)
+		half.add(r.key, r.value, headers, o.baseTime+r.timeDelta)
 	}
 	if o.seq >= 0 {
 		a.seq, b.seq = o.seq, nextSequence(o.seq, a.count)

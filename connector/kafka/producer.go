@@ -135,9 +135,9 @@ func (p *producer) flush(ctx context.Context) error {
 }
 
 // addLocked appends a record to its partition's open batch. With mu held.
-func (p *producer) addLocked(part int, key, value []byte, ms int64) {
+func (p *producer) addLocked(part int, r *outRecord) {
 	o := p.parts[part]
-	n := len(key) + len(value) + maxRecordOverhead
+	n := len(r.key) + len(r.value) + len(r.headers) + maxRecordOverhead
 	if o.open != nil && o.open.size()+n > int(p.cfg.maxMessage) {
 		o.full = append(o.full, o.open)
 		o.open = nil
@@ -149,7 +149,7 @@ func (p *producer) addLocked(part int, key, value []byte, ms int64) {
 	if o.open.count == 0 {
 		before = 0
 	}
-	o.open.add(key, value, ms)
+	o.open.add(r.key, r.value, r.headers, r.ms)
 	p.buffered += o.open.size() - before
 }
 

@@ -25,6 +25,9 @@ type sinkConfig struct {
 	replication int16
 	format      connector.Format
 
+	// Columns by name, "" for none.
+	partitionColumn, timeColumn, headersColumn, opColumn string
+
 	exactly bool          // delivery = 'exactly_once'
 	prefix  string        // of transactional ids
 	timeout time.Duration // of a transaction, at the broker
@@ -72,6 +75,8 @@ func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings})
 	c.conn, c.topic = readConnection(o, load)
 	c.key = o.List("key")
+	c.partitionColumn, c.timeColumn = o.String(optPartition, ""), o.String(optTime, "")
+	c.headersColumn, c.opColumn = o.String(optHeaders, ""), o.String(optOp, "")
 	codec := o.Enum("compression", "none", compressions...)
 	for i, name := range compressions {
 		if name == codec {

@@ -41,19 +41,13 @@ func (w *writer) Write(ctx context.Context, b *arrowbatch.Batch) error {
 		return err
 	}
 	ms := w.s.clk.Now().UnixMilli()
-	n := len(w.out.parts)
+	w.env.begin(b)
 	for i := 0; i < b.Len; {
 		w.out.mu.Lock()
 		err := w.out.wait(ctx, func() bool { return int64(w.out.buffered) < w.s.cfg.bufferBytes })
 		if err == nil {
-			w.sticky = (w.sticky + 1) % n
-			i, err = w.env.rows(b, i, min(i+lockRows, b.Len), func(key, value []byte) {
-				part := w.sticky
-				if key != nil {
-					part = partitionOf(key, n)
-				}
-				w.out.addLocked(part, key, value, ms)
-			})
+			w.sticky = (w.sticky + 1) % len(w.out.parts)
+			i, err = w.env.rows(b, i, min(i+lockRows, b.Len), func(r *outRecord) error { return w.put(r, ms) })
 			w.out.change.Broadcast()
 		}
 		w.out.mu.Unlock()
@@ -61,6 +55,26 @@ func (w *writer) Write(ctx context.Context, b *arrowbatch.Batch) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// put gives a record to its partition. With the producer's mu held.
+func (w *writer) put(r *outRecord, now int64) error {
+	n := len(w.out.parts)
+	if r.ms < 0 {
+		r.ms = now
+	}
+	switch {
+	case r.part >= n:
+		return sqlerr.New(sqlerr.NumericValueOutOfRange, `a row is for partition %d of topic "%s", which has %d`, r.part,
+			w.s.cfg.topic, n).AsPermanent()
+	case r.part >= 0:
+	case r.key != nil:
+		r.part = partitionOf(r.key, n)
+	default:
+		r.part = w.sticky
+	}
+	w.out.addLocked(r.part, r)
 	return nil
 }
 
@@ -188,6 +202,7 @@ const abortTime = time.Second
 // be in a checkpoint.
 func (w *writer) Close() error {
 	w.out.close()
+	w.env.close()
 	if !w.s.cfg.exactly {
 		return nil
 	}
