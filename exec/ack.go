@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"math"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -15,6 +17,8 @@ type Ack struct {
 	Delta *state.Delta
 	// Offsets are the offsets reached, by source and split; source tasks only.
 	Offsets map[string]map[string]connector.Offset
+	// Splits tell of the task's splits; source tasks only.
+	Splits []SplitReading
 	// Watermarks are by watermark operator and split.
 	Watermarks map[string]map[string]int64
 	// Own are the watermarks that source tasks have made, by watermark operator.
@@ -49,6 +53,16 @@ type Ack struct {
 
 // NoWake is a time that does not come.
 const NoWake = math.MaxInt64
+
+// SplitReading tells how a split fares.
+type SplitReading struct {
+	ID string
+	// LastRow is the end of the last epoch that had rows of it; zero: none had since
+	// the query began to run.
+	LastRow time.Time
+	// Idle: it holds no watermark back. Ended: it has no more rows ever.
+	Idle, Ended bool
+}
 
 // OwnWatermark is what a task has come to with its splits of a source.
 type OwnWatermark struct {

@@ -38,6 +38,8 @@ type splitState struct {
 	idle    bool
 	lastRow time.Time
 	got     bool // rows, in this epoch
+	fresh   bool // rows, since the last acknowledgement
+	rowAt   time.Time
 }
 
 // sourceTask reads the splits of one source and drives a chain with their rows.
@@ -206,7 +208,7 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		if t.waiting < 0 {
 			t.chain.at(max(m.batch.Entered, t.chain.now))
 		}
-		s.got = true
+		s.got, s.fresh = true, true
 		if t.spec.IdleTimeout > 0 && t.eager {
 			s.lastRow = t.clock.Now()
 		}
@@ -306,8 +308,13 @@ func (t *sourceTask) fillAck() {
 	t.ack.Source, t.ack.Rows, t.rows = t.spec.Name, t.rows, 0
 	t.ack.Ended, t.ack.Cut, t.cut = t.ended(), t.cut, false
 	off := map[string]connector.Offset{}
+	now := t.clock.Now()
 	for _, s := range t.splits {
 		off[s.id] = s.offset
+		if s.fresh {
+			s.rowAt, s.fresh = now, false
+		}
+		t.ack.Splits = append(t.ack.Splits, SplitReading{ID: s.id, LastRow: s.rowAt, Idle: s.idle, Ended: s.ended})
 	}
 	t.ack.Offsets = map[string]map[string]connector.Offset{t.spec.Name: off}
 }

@@ -169,27 +169,3 @@ func noAnalyze(explain func(ExplainOptions) ([]string, error)) explainFunc {
 		return explain(o)
 	}
 }
-
-// waitState tells why a query does not move: its state, how far its sources were
-// read, and the watermarks that windows wait for.
-const waitState = `SELECT 'state: ' || q.state || coalesce(' (' || q.error || ')', '')
-		|| coalesce(', trigger ' || q.trigger, '') || coalesce(', epoch ' || q.epoch::text, '')
-		|| coalesce(', watermark ' || q.watermark::text, ', no watermark') AS "QUERY WAIT"
-	FROM streamsql.queries q WHERE q.id = $id
-	UNION ALL
-	SELECT 'read: source ' || s.source || ', split ' || s.split || ', up to offset ' || s."offset"
-	FROM streamsql.splits s WHERE s.query_id = $id
-	UNION ALL
-	SELECT 'watermark: operator ' || w.operator || coalesce(', split ' || w.split, '') || ', ' || w.watermark::text
-	FROM streamsql.watermarks w WHERE w.query_id = $id`
-
-func (s *Session) prepareExplainWait(t *sql.ExplainWait) (*statement, error) {
-	o, err := s.resolve(t.Name)
-	if err != nil {
-		return nil, err
-	}
-	if !runs(o) {
-		return nil, notAQuery(o, t.Name)
-	}
-	return s.query(strings.ReplaceAll(waitState, "$id", itoa(int64(o.ID))), "EXPLAIN")
-}

@@ -43,7 +43,8 @@ type run struct {
 	// operator; parts are the tasks, in the order of taskOf.
 	marks  map[string]*exec.Meeting
 	taskOf map[string]map[int]int
-	marked map[string]map[string]int64 // watermarks before the start
+	splits map[string]map[string]exec.SplitReading // by source
+	marked map[string]map[string]int64             // watermarks before the start
 	eager  bool
 	over   map[string]bool // bounded sources that have ended for good
 	ended  bool            // all have
@@ -307,6 +308,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Prepared[op] = append(cp.Prepared[op], p...)
 		}
 		r.meet(a)
+		r.split(a)
 	}
 	for op, m := range r.marks {
 		if w := m.Look(); w != arrowbatch.NoTime {
@@ -366,6 +368,7 @@ func (r *run) meet(a *exec.Ack) {
 func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack, began time.Time) {
 	done := make(chan error, 1)
 	r.committing = done
+	marks := r.markStatus(cp)
 	spawn.Go("commit", func() error {
 		begin := r.q.m.cfg.Clock.Now()
 		err := r.store(cp, acks)
@@ -382,7 +385,7 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 		}
 		r.moved(cp)
 		now := r.q.m.cfg.Clock.Now()
-		r.q.committed(r, cp, now.Sub(began), now.Sub(begin))
+		r.q.committed(r, cp, marks, now.Sub(began), now.Sub(begin))
 		return nil
 	}, func(err error) { done <- err })
 }
@@ -454,13 +457,14 @@ func (r *run) awaitCommit() error {
 }
 
 // committed updates the status after an epoch.
-func (q *Query) committed(r *run, cp *state.Checkpoint, took, commit time.Duration) {
+func (q *Query) committed(r *run, cp *state.Checkpoint, marks []MarkStatus, took, commit time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.status.Epoch, q.status.Offsets = cp.Epoch, cp.Offsets
 	q.status.read(r.sourceStatus(cp))
 	q.status.Duration, q.status.Commit = took, commit
 	q.status.Watermark = q.opt.watermark(cp, r.c)
+	q.status.Marks, q.status.MaxOverSources = marks, q.opt.maxSources
 }
 
 // watermark is that of the whole query: the least of its watermark operators', or

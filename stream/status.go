@@ -44,7 +44,10 @@ type Status struct {
 	BadRows   int64
 	Sources   []SourceStatus
 	Watermark int64 // least of the query's watermark operators, NoTime for none
-	Operators []exec.StatsValues
+	// Marks are the watermark operators; MaxOverSources: the greatest of them counts.
+	Marks          []MarkStatus
+	MaxOverSources bool
+	Operators      []exec.StatsValues
 	// Offsets are the committed ones by source name and split.
 	Offsets map[string]map[string]string
 	// Duration and Commit are those of the last epoch.

@@ -68,9 +68,11 @@ func TestTimes(t *testing.T) {
 			"FROM TUMBLE((SELECT window_end AS we, n FROM w), we, INTERVAL '5 minutes') GROUP BY 1",
 			"*window_start+5 min"},
 		{"SELECT window_start, window_end, sum(n) AS n FROM " +
-			"TUMBLE((SELECT window_end - INTERVAL '1 microsecond' AS wt, n FROM w), wt, INTERVAL '5 minutes') GROUP BY 1, 2", "window_start+5 min *window_end+0 s"},
+			"TUMBLE((SELECT window_end - INTERVAL '1 microsecond' AS wt, n FROM w), wt, INTERVAL '5 minutes') GROUP BY 1, 2",
+			"window_start+5 min *window_end+0 s"},
 		{"SELECT (window(window_time(v), '5 minutes')).end AS e, sum(n) AS n FROM " +
-			"(SELECT window(ts, '1 minute') AS v, count(*) AS n FROM s GROUP BY 1) AS q GROUP BY window(window_time(v), '5 minutes')", "*e+0 s"},
+			"(SELECT window(ts, '1 minute') AS v, count(*) AS n FROM s GROUP BY 1) AS q GROUP BY window(window_time(v), '5 minutes')",
+			"*e+0 s"},
 		{"SELECT ts FROM clocked", "*ts+0 s"},
 		{"SELECT ts FROM (SELECT ts FROM plain UNION ALL SELECT ts FROM plain) AS u " +
 			"WATERMARK ts DELAY OF INTERVAL '1 s'", "*ts+0 s"},
