@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -17,6 +18,18 @@ type Format struct {
 	// or what else the connector allows. "" for a sink.
 	OnError string
 	Options format.Options
+	// Registry is where schemas are kept; nil: nowhere.
+	Registry *SchemaRegistry
+}
+
+// SchemaRegistry says how a registry of schemas is reached.
+type SchemaRegistry struct {
+	// URLs are those of one registry's servers, without a slash at the end.
+	URLs           []string
+	User, Password string
+	// Subject is the name that the schema of the records has; "": the connector's
+	// choice.
+	Subject string
 }
 
 // FormatSupport says what a connector can do; the first of each list is the
@@ -88,6 +101,44 @@ func (r formatReader) read(f *Format, can FormatSupport) {
 		c.Escape = r.char("escape", c.Quote)
 		c.Null = r.of("null").String("null", c.Null)
 		c.Header = r.of("header").Bool("header", c.Header)
+	case format.Avro:
+		r.readSchema(f, len(can.OnError) > 0)
+	}
+}
+
+// readSchema reads where the schemas of records are: in a registry, or for a source
+// one schema in the statement itself.
+func (r formatReader) readSchema(f *Format, source bool) {
+	o := r.of("schema_registry_url")
+	g := &SchemaRegistry{User: r.of("schema_registry_username").String("schema_registry_username", ""),
+		Password: r.of("schema_registry_password").String("schema_registry_password", ""),
+		Subject:  r.of("schema_registry_subject").String("schema_registry_subject", "")}
+	for _, raw := range o.List("schema_registry_url") {
+		u, err := url.Parse(raw)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			o.bad("schema_registry_url", raw, "An address such as http://host:8081 is expected.")
+			continue
+		}
+		g.URLs = append(g.URLs, strings.TrimRight(raw, "/"))
+	}
+	text := ""
+	if source {
+		text = r.of("schema").String("schema", "")
+	}
+	switch given := o.Has("schema_registry_url"); {
+	case given && text != "":
+		o.Fault(`options "schema_registry_url" and "schema" exclude each other`)
+	case given:
+		f.Registry = g
+	case text != "":
+		f.Options.Schema = &format.Schema{Type: strings.ToUpper(f.Encode), Text: text}
+	case source:
+		o.Fault(`ENCODE %s needs option "schema_registry_url" or "schema"`, strings.ToUpper(f.Encode))
+	default:
+		o.Fault(`ENCODE %s needs option "schema_registry_url"`, strings.ToUpper(f.Encode))
+	}
+	if !o.Has("schema_registry_url") && (g.User != "" || g.Password != "" || g.Subject != "") {
+		o.Fault(`options of a schema registry are given without "schema_registry_url"`)
 	}
 }
 

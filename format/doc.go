@@ -1,11 +1,12 @@
 // Package format turns bytes into batches and batches into bytes: JSON, CSV,
-// lines of text, raw bytes.
+// lines of text, raw bytes, Avro.
 //
 // Life of a Decoder: New with the columns wanted; for files Begin at each file's
 // start and Decode on every chunk; for messages Append on every message; Take
 // hands out the rows so far as a batch and begins the next. Values go straight
 // from the input into columns: there is no tree, no string and no allocation per
-// record.
+// record. Records of a binary encoding name their schemas: AddSchema makes the
+// records of one readable.
 //
 // Life of an Encoder: NewEncoder with the columns; AppendHeader once, AppendRow
 // for each row.
@@ -21,4 +22,7 @@
 //	F4  A column may lag behind while a batch is filled: rows that it lacks are NULL.
 //	    Take evens the columns out.
 //	F5  No input makes a decoder panic or recurse deeper than maxDepth.
+//	F6  Package format asks nobody: a record of a schema that is not known is told as
+//	    *UnknownSchema, and the caller brings the schema. What a schema says about
+//	    the columns is found out once for each schema, not for each record.
 package format

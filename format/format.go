@@ -27,10 +27,11 @@ const (
 	CSV   = "csv"
 	Text  = "text"  // one line (or message), one text column
 	Bytes = "bytes" // one message, one bytea or text column
+	Avro  = "avro"  // Avro's binary encoding, messages only
 )
 
 // Encodings are all names that New takes.
-var Encodings = []string{JSON, CSV, Text, Bytes}
+var Encodings = []string{JSON, CSV, Text, Bytes, Avro}
 
 // Options say how bytes are read or written.
 type Options struct {
@@ -38,6 +39,9 @@ type Options struct {
 	// "epoch_ms" or "epoch_us". With "" such a number is refused.
 	TimestampFormat string
 	CSV             CSVOptions
+	// Schema is that of all records of a binary encoding; nil: each record names
+	// its own, which the caller of Append gives to AddSchema.
+	Schema *Schema
 	// Env holds the settings that text input and output depend on; nil: defaults.
 	Env *types.Env
 }
@@ -114,6 +118,8 @@ func New(cols []Column, enc string, o Options) (*Decoder, error) {
 		d.codec, err = newCSV(&d.rows, o)
 	case Text, Bytes:
 		d.codec, err = newText(&d.rows, enc == Text, o)
+	case Avro:
+		d.codec, err = newAvro(&d.rows, o)
 	default:
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `encoding "%s" is not known`, enc).
 			WithHint("%s", sqlerr.Suggest(enc, Encodings))
@@ -164,9 +170,14 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 	return n, nil
 }
 
-// Append decodes one message into one row; the error is a *RecordError, and
-// nothing of the message is in the columns then.
+// Append decodes one message into one row; the error is a *RecordError, or an
+// *UnknownSchema, and nothing of the message is in the columns then.
 func (d *Decoder) Append(record []byte) error {
+	if c, ok := d.codec.(schemaCodec); ok {
+		if id, missing := c.unknown(record); missing {
+			return &UnknownSchema{ID: id}
+		}
+	}
 	bad := d.codec.record(record)
 	if bad == nil {
 		bad = d.endRow(0, 0)

@@ -75,7 +75,7 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 		}
 	}
 	entered := r.cur.arrived
-	if err := r.fill(bound); err != nil {
+	if err := r.decode(ctx, bound); err != nil {
 		return nil, r.tell(bound), err
 	}
 	b := r.dec.Take()
@@ -236,6 +236,12 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 	var reason error = bad
 	if bad == nil {
 		reason = r.dec.Append(rec.value)
+	}
+	if unknown, ok := reason.(*format.UnknownSchema); ok {
+		if r.dec.Len() > 0 {
+			return false, nil // the rows before it go out first
+		}
+		return false, unknown
 	}
 	if reason == nil {
 		r.meta.add(r.dec, rec, r.partition, offset, ms)

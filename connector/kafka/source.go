@@ -41,6 +41,7 @@ type source struct {
 	cl      *client
 	fetch   *fetcher
 	status  *status
+	schemas *schemas // nil where records name no schemas
 
 	mu      sync.Mutex
 	layout  *layout
@@ -93,6 +94,9 @@ func (s *source) begin(ctx context.Context) {
 	s.cl = newClient(s.cfg.conn, s.cfg.topic)
 	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec)
 	s.status = s.fetch.status
+	if s.cfg.format.Registry != nil {
+		s.schemas = newSchemas(ctx, s.cfg, s.status)
+	}
 }
 
 // Bounded tells whether ending offsets are given.
@@ -100,6 +104,9 @@ func (s *source) Bounded() bool { return s.cfg.end != nil }
 
 // Close ends every fetch.
 func (s *source) Close() error {
+	if s.schemas != nil {
+		s.schemas.close()
+	}
 	s.fetch.close()
 	return nil
 }

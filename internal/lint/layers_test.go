@@ -113,6 +113,7 @@ var libraries = map[string][]string{
 	"github.com/jackc/pgproto3":         {"pgwire"},
 	"github.com/spf13/cobra":            {"cmd"},
 	"github.com/prometheus":             {"metrics", "web", "cmd"},
+	"github.com/hamba/avro":             {"format"},
 	"github.com/zeebo/xxh3":             nil, // anywhere
 	"github.com/jackc/pgx":              {},  // tests only
 	"github.com/lib/pq":                 {},
