@@ -48,10 +48,13 @@ type ReadCount struct {
 // one synced batch, or nothing. It takes the deltas over. Relations that changed
 // tell their readers after it.
 func (s *Store) Commit(c *Checkpoint, deltas ...*Delta) error {
-	b := s.db.NewBatch()
+	if len(deltas) == 0 {
+		deltas = []*Delta{s.NewDelta()}
+	}
+	b := deltas[0].b // a large delta is not copied
 	defer b.Close()
-	var rels []relationWrite
-	for _, d := range deltas {
+	rels := deltas[0].rels
+	for _, d := range deltas[1:] {
 		if err := b.Apply(d.b, nil); err != nil {
 			return err
 		}

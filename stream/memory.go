@@ -23,10 +23,23 @@ func (q *Query) stateMemory() int64 {
 	return max(all/max(q.m.running.Load(), 1), leastState)
 }
 
+// firstEpochRows is what the first epoch of a run reads of a split where the memory for
+// state is bounded: how much an epoch's rows take is not known yet.
+const firstEpochRows = 1 << 12
+
+// firstRows is how many rows of a split the first epoch of a run reads.
+func (q *Query) firstRows() int64 {
+	limit := int64(q.m.cfg.MaxEpochRows)
+	if q.stateMemory() == math.MaxInt64 {
+		return limit
+	}
+	return min(limit, firstEpochRows)
+}
+
 // leastEpochRows is what an epoch may always read of a split.
 const leastEpochRows = 1 << 10
 
-// fit bounds the next epoch's rows so that what it changes takes no more than half of
+// fit bounds the next epoch's rows so that what it changes takes no more than a quarter of
 // the query's memory for state, going by the last epoch.
 func (r *run) fit(acks []*exec.Ack) {
 	rows, bytes := int64(0), int64(0)
@@ -37,7 +50,7 @@ func (r *run) fit(acks []*exec.Ack) {
 		}
 	}
 	limit := int64(r.q.m.cfg.MaxEpochRows)
-	target := r.q.stateMemory() / 2
+	target := r.q.stateMemory() / 4
 	switch {
 	case bytes > target && rows > 0:
 		r.maxRows = min(max(int64(float64(rows)*float64(target)/float64(bytes)), leastEpochRows), limit)

@@ -66,7 +66,7 @@ type run struct {
 func newRun(q *Query, c *build.Continuous, last *state.Checkpoint) *run {
 	r := &run{q: q, c: c, reads: map[string]state.ReadCount{}, at: bounds{}, known: map[string]map[string]bool{},
 		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}, wake: exec.NoWake,
-		maxRows: int64(q.m.cfg.MaxEpochRows)}
+		maxRows: q.firstRows()}
 	if last == nil {
 		return r
 	}

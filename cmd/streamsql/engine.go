@@ -58,7 +58,7 @@ func openEngine(c engineConfig, log *slog.Logger) (*engine, error) {
 		memory = 0 // what the store takes would be memory too
 	}
 	logf := func(format string, args ...any) { log.Info(fmt.Sprintf(format, args...)) }
-	store, err := state.Open(c.data, state.Options{Log: logf})
+	store, err := state.Open(c.data, state.Options{Log: logf, CacheBytes: cacheBytes()})
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,16 @@ func stateMemory(flag string) (int64, error) {
 	return n, nil
 }
 
+// cacheBytes is the size of the store's cache of blocks: a sixteenth of the memory, 64 MiB
+// at most.
+func cacheBytes() int64 {
+	const most = 64 << 20
+	if n := memoryLimit(); n > 0 {
+		return min(n/16, most)
+	}
+	return most
+}
+
 // limitHeap makes the garbage collector keep within the limit of the control group,
 // where the environment says nothing of it.
 func limitHeap() {
