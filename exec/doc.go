@@ -30,4 +30,6 @@
 //	X6  Every goroutine is started by package spawn; its panic fails its query.
 //	X7  An operator that judges rows by the watermark knows the checkpoint's before
 //	    its first row (Resumer): what was late or closed then stays so.
+//	X8  now() has one value for the rows of an epoch in all operators, or of a read where
+//	    results are eager: messages carry it. It never falls.
 package exec
