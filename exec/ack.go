@@ -70,7 +70,9 @@ type OwnWatermark struct {
 	Idle bool // it holds nothing back
 }
 
-func newAck(task int, s *state.Store) *Ack {
+// NewAck returns the empty acknowledgement of an epoch of a task, with a delta of s,
+// which may be nil.
+func NewAck(task int, s *state.Store) *Ack {
 	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Own: map[string]OwnWatermark{},
 		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}, Wake: NoWake}
 	if s != nil {

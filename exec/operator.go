@@ -88,6 +88,9 @@ type Runtime struct {
 // Owns tells whether this task keeps the keys of a vnode.
 func (rt *Runtime) Owns(vnode byte) bool { return int(vnode)*rt.Parts/state.Vnodes == rt.Part }
 
+// Begin begins an epoch: what the operator leaves of it goes into a.
+func (rt *Runtime) Begin(a *Ack) { rt.ack, rt.delta = a, a.Delta }
+
 // Delta is where the operator's changes of this epoch go; nil in a finite read.
 func (rt *Runtime) Delta() *state.Delta { return rt.delta }
 

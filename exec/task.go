@@ -103,9 +103,9 @@ func (t *Task) generators() {
 }
 
 func (t *Task) newAck() {
-	t.ack = newAck(t.id, t.store)
+	t.ack = NewAck(t.id, t.store)
 	for _, l := range t.chain.links {
-		l.rt.ack, l.rt.delta = t.ack, t.ack.Delta
+		l.rt.Begin(t.ack)
 	}
 }
 
