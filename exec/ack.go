@@ -36,6 +36,8 @@ type Ack struct {
 	// Late are rows that operators dropped as late in the epoch, as far as they are
 	// to be kept.
 	Late []LateRows
+	// Failed are the last rows whose expressions failed.
+	Failed []FailedRow
 	// Source names the task's source, BadRows counts its records that could not be
 	// decoded, and Bad are those to be kept.
 	Source  string

@@ -25,6 +25,18 @@ type LateRows struct {
 	Micros    int64
 }
 
+// FailedRow is a row whose expression failed, as it is stored.
+type FailedRow struct {
+	Operator string `json:"name"`
+	Micros   int64  `json:"at"`
+	Code     string `json:"code"`
+	Message  string `json:"error"`
+	// Delete: the row is the taking back of one.
+	Delete bool `json:"delete,omitempty"`
+	// Row is the row as JSON.
+	Row string `json:"row"`
+}
+
 // BadRows has the records that a source's readers could not decode, until they are
 // taken.
 type BadRows interface {
@@ -61,6 +73,21 @@ func (a *Ack) addLate(keep int, l LateRows) {
 	}
 }
 
+// KeepFailed keeps a row that failed, of an epoch the last keep ones.
+func (rt *Runtime) KeepFailed(r FailedRow, keep int) {
+	if rt.ack != nil {
+		rt.ack.Failed = last(append(rt.ack.Failed, r), keep)
+	}
+}
+
+// last drops all but the last keep rows now and then.
+func last[T any](rows []T, keep int) []T {
+	if len(rows) <= 2*keep {
+		return rows
+	}
+	return append(rows[:0:0], rows[len(rows)-keep:]...)
+}
+
 // addBad counts and keeps records that could not be decoded.
 func (a *Ack) addBad(rows []connector.BadRow, keep int) {
 	if len(rows) == 0 {
@@ -71,8 +98,8 @@ func (a *Ack) addBad(rows []connector.BadRow, keep int) {
 		return
 	}
 	a.Bad = append(a.Bad, rows...)
-	if keep > 0 && len(a.Bad) > 2*keep {
-		a.Bad = append(a.Bad[:0:0], a.Bad[len(a.Bad)-keep:]...)
+	if keep > 0 {
+		a.Bad = last(a.Bad, keep)
 	}
 }
 

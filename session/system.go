@@ -245,7 +245,14 @@ func (p *systemProvider) lateRows(r *catalog.Rows) error {
 }
 
 func (p *systemProvider) failedRows(r *catalog.Rows) error {
-	for _, f := range p.m.FailedRows() {
+	all, err := p.m.Kept(state.FailedRecord)
+	rows := p.m.StoppingRows()
+	for _, k := range all {
+		for _, f := range k.Failed {
+			rows = append(rows, stream.FailedRow{Query: k.Query, Name: k.Name, FailedRow: f})
+		}
+	}
+	for _, f := range rows {
 		op := "insert"
 		if f.Delete {
 			op = "delete"
@@ -253,5 +260,5 @@ func (p *systemProvider) failedRows(r *catalog.Rows) error {
 		r.Row(catalog.Vals{"query_id": int64(f.Query), "query": f.Name, "operator": f.Operator,
 			"at": f.Micros, "op": op, "code": f.Code, "error": f.Message, "row": f.Row})
 	}
-	return nil
+	return err
 }

@@ -15,6 +15,7 @@ type RecordKind byte
 const (
 	LateRecord RecordKind = iota + 1
 	BadRecord
+	FailedRecord
 	plannedRecord // see Planned
 )
 

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -71,7 +70,7 @@ type target struct {
 func newKeeper(q *Query) (*keeper, error) {
 	k := &keeper{q: q, store: q.m.cfg.Store, late: map[int]target{}, bad: map[string]target{},
 		first: map[state.RecordKind]uint64{}, next: map[state.RecordKind]uint64{}, beyond: map[catalog.ObjectID]bool{}}
-	for _, kind := range []state.RecordKind{state.LateRecord, state.BadRecord} {
+	for _, kind := range []state.RecordKind{state.LateRecord, state.BadRecord, state.FailedRecord} {
 		first, next, err := k.store.RecordRange(uint32(q.id), kind)
 		if err != nil {
 			return nil, err
@@ -136,6 +135,9 @@ func (k *keeper) write(acks []*exec.Ack, sources map[string]*catalog.Object) (d 
 	d = k.store.NewDelta()
 	if err = k.writeLate(d, acks); err == nil {
 		err = k.writeBad(d, acks, sources)
+	}
+	if err == nil {
+		err = k.writeFailed(d, acks)
 	}
 	if err == nil {
 		done, err = k.writeTables(d, acks, sources)
@@ -282,6 +284,24 @@ func (k *keeper) writeBad(d *state.Delta, acks []*exec.Ack, sources map[string]*
 	return nil
 }
 
+func (k *keeper) writeFailed(d *state.Delta, acks []*exec.Ack) error {
+	var all []exec.FailedRow
+	for _, a := range acks {
+		all = append(all, a.Failed...)
+	}
+	slices.SortStableFunc(all, func(a, b exec.FailedRow) int { return cmp.Compare(a.Micros, b.Micros) })
+	var records [][]byte
+	for _, f := range all[max(len(all)-keptRows, 0):] {
+		r, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		records = append(records, r)
+	}
+	k.append(d, state.FailedRecord, records, keptRows)
+	return nil
+}
+
 // rowJSON shows a row as JSON: an object with the columns of fields or, where they
 // are not known, a string.
 func rowJSON(fields []types.Field, b *arrowbatch.Batch, i int) string {
@@ -298,10 +318,18 @@ func rowJSON(fields []types.Field, b *arrowbatch.Batch, i int) string {
 
 // Kept are the rows that the queries left out and keep, by query.
 type Kept struct {
-	Query uint32
-	Name  string
-	Late  []LateRow
-	Bad   []BadRow
+	Query  uint32
+	Name   string
+	Late   []LateRow
+	Bad    []BadRow
+	Failed []exec.FailedRow
+}
+
+// decoded adds a stored row to others.
+func decoded[T any](rows []T, val []byte) ([]T, error) {
+	var r T
+	err := json.Unmarshal(val, &r)
+	return append(rows, r), err
 }
 
 // Kept reads the rows of a kind that all queries keep.
@@ -310,15 +338,13 @@ func (m *Manager) Kept(kind state.RecordKind) ([]Kept, error) {
 	for _, s := range m.Status() {
 		k := Kept{Query: s.ID, Name: s.Name}
 		err := m.cfg.Store.Records(s.ID, kind, func(_ uint64, val []byte) (err error) {
-			d := json.NewDecoder(bytes.NewReader(val))
-			if kind == state.LateRecord {
-				var r LateRow
-				err = d.Decode(&r)
-				k.Late = append(k.Late, r)
-			} else {
-				var r BadRow
-				err = d.Decode(&r)
-				k.Bad = append(k.Bad, r)
+			switch kind {
+			case state.LateRecord:
+				k.Late, err = decoded(k.Late, val)
+			case state.BadRecord:
+				k.Bad, err = decoded(k.Bad, val)
+			case state.FailedRecord:
+				k.Failed, err = decoded(k.Failed, val)
 			}
 			if err != nil {
 				return sqlerr.Wrap(err, sqlerr.DataCorrupted, "a record of query %s is unreadable", s.Name)

@@ -47,7 +47,8 @@ type Manager struct {
 	// changed is closed and renewed whenever a query changes its state.
 	changed chan struct{}
 
-	failed ring[FailedRow]
+	// stopping are rows that stopped sinks.
+	stopping ring[FailedRow]
 	// running is the number of runs.
 	running atomic.Int64
 }

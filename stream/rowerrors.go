@@ -24,10 +24,8 @@ func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.Row
 	for _, e := range errs {
 		op := b.OpAt(int(e.Row))
 		row := arrowbatch.AppendRow(nil, b.Cols, int(e.Row))
-		text := rowJSON(rt.Row, b, int(e.Row))
-		q.m.failed.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, Operator: rt.Stats.Name,
-			Micros: clock.Micros(rt.Clock), Code: string(e.Err.Code), Message: e.Err.Message,
-			Delete: op == arrowbatch.Delete, Row: text})
+		failed := exec.FailedRow{Operator: rt.Stats.Name, Micros: clock.Micros(rt.Clock), Code: string(e.Err.Code),
+			Message: e.Err.Message, Delete: op == arrowbatch.Delete, Row: rowJSON(rt.Row, b, int(e.Row))}
 		switch {
 		case !sink:
 			n := int64(1)
@@ -37,10 +35,12 @@ func (q *Query) rowErrors(rt *exec.Runtime, b *arrowbatch.Batch, errs []expr.Row
 			id := binary.BigEndian.AppendUint64([]byte{byte(rt.Table.Operator >> 8), byte(rt.Table.Operator)}, xxh3.Hash(row))
 			rt.Delta().Fail(uint32(q.id), string(e.Err.Code), e.Err.Message, id, n)
 		case o.Options["on_row_error"] != "skip" && op == arrowbatch.Insert:
+			q.m.stopping.put(FailedRow{Query: uint32(o.ID), Name: o.Name.Name, FailedRow: failed}) // no epoch takes it
 			err := *e.Err
-			return err.WithDetail("%s could not compute a row: %s.", rt.Stats.Name, text).
+			return err.WithDetail("%s could not compute a row: %s.", rt.Stats.Name, failed.Row).
 				WithHint("Correct the query, or set on_row_error = 'skip'.").AsPermanent()
 		}
+		rt.KeepFailed(failed, keptRows)
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func rowText(b *arrowbatch.Batch, i int) string {
 	return strings.TrimSpace(strings.TrimLeft(arrowbatch.Pretty(one), "+- "))
 }
 
-// FailedRows returns the last rows whose expressions failed.
-func (m *Manager) FailedRows() []FailedRow { return m.failed.all() }
+// StoppingRows returns the last rows that stopped a sink.
+func (m *Manager) StoppingRows() []FailedRow { return m.stopping.all() }
 
 // ring keeps the last rows of a kind.
 type ring[T any] struct {
@@ -77,15 +77,9 @@ func (r *ring[T]) all() []T {
 	return append([]T(nil), r.rows...)
 }
 
-// FailedRow is a row whose expression failed.
+// FailedRow is a row of a query whose expression failed.
 type FailedRow struct {
-	Query    uint32
-	Name     string
-	Operator string
-	Micros   int64
-	Code     string
-	Message  string
-	Delete   bool
-	// Row is the row as text.
-	Row string
+	Query uint32
+	Name  string
+	exec.FailedRow
 }

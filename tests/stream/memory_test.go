@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,7 +133,7 @@ func (w *world) factory() connector.Factory {
 	return connector.Factory{
 		CheckSource: check, CheckSink: check,
 		Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
-			return &memorySource{w, s.Options["name"], s.Columns, s.Options["bounded"] == "true"}, nil
+			return &memorySource{w, s.Options["name"], s.Columns, s.Options["bounded"] == "true", s.BadRows}, nil
 		},
 		Sink: func(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 			w.mu.Lock()
@@ -160,7 +161,11 @@ type memorySource struct {
 	cols []connector.Column
 	// bounded: what is there at the first read is all that there will be.
 	bounded bool
+	bad     connector.BadRows // takes rows that begin with badMark
 }
+
+// badMark begins rows that cannot be read.
+const badMark = "!"
 
 func (s *memorySource) Splits(context.Context) ([]connector.Split, error) {
 	s.w.mu.Lock()
@@ -252,6 +257,11 @@ func (r *memoryReader) Read(ctx context.Context, until connector.Offset) (*arrow
 		}
 		return nil, offset(r.at), connector.ErrIdle
 	}
+	from := r.at
+	r.at += len(rows)
+	if r.bad != nil {
+		rows = r.readable(rows, from)
+	}
 	b := &arrowbatch.Batch{Len: len(rows)}
 	for i, c := range r.cols {
 		v := arrowbatch.NewVec(c.Type.Shape(), 0)
@@ -262,8 +272,21 @@ func (r *memoryReader) Read(ctx context.Context, until connector.Offset) (*arrow
 			}
 		}
 	}
-	r.at += len(rows)
 	return b, offset(r.at), nil
+}
+
+// readable takes the rows that cannot be read out; the first one's offset is from.
+func (r *memoryReader) readable(rows [][]string, from int) [][]string {
+	var out [][]string
+	for i, row := range rows {
+		if !strings.HasPrefix(row[0], badMark) {
+			out = append(out, row)
+			continue
+		}
+		r.bad.Add(connector.BadRow{Split: r.split, Offset: offset(from + i), Reason: "it is marked",
+			Bytes: []byte(strings.Join(row, " "))})
+	}
+	return out
 }
 
 func (r *memoryReader) Close() error { return nil }
