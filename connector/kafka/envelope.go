@@ -71,7 +71,7 @@ func (e *envelope) readValue(s *connector.Spec, c *sinkConfig) (err error) {
 	if e.beside, err = newMapping(s, c); err != nil {
 		return err
 	}
-	if p := e.beside.partition; p >= 0 && !s.AppendOnly && !slices.Contains(e.keyCols, p) {
+	if p := e.beside.partition; p >= 0 && e.format != formatPlain && !s.AppendOnly && !slices.Contains(e.keyCols, p) {
 		return sqlerr.New(sqlerr.InvalidTableDefinition,
 			`column "%s" named in option "partition" is not part of the key, so that a row could change its partition`,
 			s.Columns[p].Name).WithHint(`Add it to option "key".`)

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +21,13 @@ import (
 	"github.com/streamsql/streamsql/sql/types"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Those that run in parallel wait for pauses and timeouts rather than work.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // cluster starts an embedded broker with topic "t", unless partitions is 0.
 func cluster(t testing.TB, partitions int, opts ...kfake.Opt) (*kfake.Cluster, string) {
