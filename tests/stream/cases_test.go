@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -16,6 +18,15 @@ import (
 var listRefused = flag.Bool("list-refused", false, "write testdata/refused.txt anew")
 
 const refusedFile = "testdata/refused.txt"
+
+// TestMain collects garbage less often: the tests start thousands of engines, each
+// with little memory.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(m.Run())
+}
 
 func keyText(id int) string { return strconv.Itoa(id) }
 
@@ -36,10 +47,13 @@ func TestCases(t *testing.T) {
 		}
 		name := strings.TrimSuffix(filepath.Base(p), ".txt")
 		for _, c := range cases {
-			t.Run(name+"/"+c.name, func(t *testing.T) { runCase(t, p, name, c, list) })
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				runCase(t, p, name, c, list)
+			})
 		}
 	}
-	list.write(t)
+	t.Cleanup(func() { list.write(t) })
 }
 
 func runCase(t *testing.T, path, name string, c *testCase, list *refusedList) {
@@ -65,6 +79,7 @@ func runCase(t *testing.T, path, name string, c *testCase, list *refusedList) {
 
 // refusedList is what the engine does not do as yet, by case and mode.
 type refusedList struct {
+	mu   sync.Mutex
 	want map[string]string
 	got  map[string]string
 }
@@ -72,7 +87,7 @@ type refusedList struct {
 // readRefused reads the list: a line has the file, the case, the mode (or error
 // MODE, where another error was expected), a colon, the SQLSTATE and the message.
 func readRefused(t *testing.T) *refusedList {
-	l := &refusedList{map[string]string{}, map[string]string{}}
+	l := &refusedList{want: map[string]string{}, got: map[string]string{}}
 	text, err := os.ReadFile(refusedFile)
 	if err != nil && !*listRefused {
 		t.Fatal(err)
@@ -92,6 +107,8 @@ func readRefused(t *testing.T) *refusedList {
 
 // check compares what is refused with the list.
 func (l *refusedList) check(t *testing.T, name string, refused map[string]error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for mode, err := range refused {
 		what, e := name+" "+mode, sqlerr.From(err)
 		if se, ok := codeOf(err); ok {
@@ -107,6 +124,8 @@ func (l *refusedList) check(t *testing.T, name string, refused map[string]error)
 
 // left reports what the list has of a case and is refused no more.
 func (l *refusedList) left(t *testing.T, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for what, e := range l.want {
 		if strings.HasPrefix(what, name+" ") && l.got[what] == "" && !*listRefused {
 			t.Errorf("%s is no longer refused with %s: take it from %s", what, e, refusedFile)

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -43,32 +42,37 @@ func writeAdded(t *testing.T, path, text string, added []addition) {
 	}
 }
 
-// derived returns the output lines of a case's epochs, as PostgreSQL's answers give
-// them.
+// derived returns the output lines of a case's epochs and reads, as PostgreSQL's
+// answers give them.
 func (o *oracle) derived() []addition {
 	var out []addition
 	for _, ep := range o.c.epochs {
-		rows, final := o.take(ep)
-		if ep.polls {
-			o.t.Fatalf("%s:%d: what each poll gives is not derived", o.file, ep.line)
-		}
-		at := ep.steps[0].last
-		add := func(format string, args ...any) { out = append(out, addition{at, fmt.Sprintf(format, args...)}) }
-		for _, l := range o.lines(rows, final) {
-			add("%s", l)
-		}
-		if len(ep.steps[0].marks) == 0 && len(o.marks.high) > 0 {
-			wm := "0"
-			if o.marks.query > math.MinInt64 {
-				wm = seconds(o.marks.query)
+		for _, s := range ep.steps {
+			rows, final := o.take(ep, s)
+			for _, l := range append(o.lines(rows, final), o.figures(s)...) {
+				out = append(out, addition{s.last, l})
 			}
-			add("wm %s", wm)
+			o.earlier, o.final = rows, final
 		}
-		late := func(c count) bool { return c.what == "late" }
-		if len(o.marks.high) > 0 && !slices.ContainsFunc(ep.steps[0].counts, late) {
-			add("late 0")
+	}
+	return out
+}
+
+// figures are the lines that are missing of a step's watermark and late rows.
+func (o *oracle) figures(s *step) []string {
+	var out []string
+	if len(o.marks.high) == 0 {
+		return nil
+	}
+	if len(s.marks) == 0 {
+		wm := "0"
+		if o.marks.query > math.MinInt64 {
+			wm = seconds(o.marks.query)
 		}
-		o.earlier, o.final = rows, final
+		out = append(out, "wm "+wm)
+	}
+	if !slices.ContainsFunc(s.counts, func(c count) bool { return c.what == "late" }) {
+		out = append(out, "late 0")
 	}
 	return out
 }

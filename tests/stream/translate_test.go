@@ -225,8 +225,15 @@ func pgPlain(w []string) []string {
 	for i := 0; i < len(w); i++ {
 		switch {
 		case is(w, i, "STREAM") && i+1 < len(w) && (is(w, i-1, "FROM") || is(w, i-1, "JOIN") || i == 0 || w[i-1] == ","):
-		case is(w, i, "WATERMARK") && is(w, i+2, "DELAY"):
-			i += 5
+		case is(w, i, "WATERMARK") && top(w, i, "DELAY") < len(w):
+			delay := top(w, i, "DELAY")
+			if is(w, delay-2, "AS") { // it is a column of its own
+				rel := out[len(out)-1]
+				out = append(append(append(out[:len(out)-1], "(", "SELECT", "*", ","), w[i+1:delay]...), "FROM", rel, ")")
+			}
+			if i = delay + 3; is(w, delay-2, "AS") && !named(w, i+1) {
+				out = append(out, "AS", fmt.Sprintf("timed%d", i))
+			}
 		case pgClocks[strings.ToLower(w[i])] != "":
 			out = append(out, pgClocks[strings.ToLower(w[i])])
 		case is(w, i, "window") && is(w, i+1, "("):
@@ -234,18 +241,27 @@ func pgPlain(w []string) []string {
 		case is(w, i+1, "(") && slices.Contains([]string{"TUMBLE", "HOP", "CUMULATE", "SESSION"}, strings.ToUpper(w[i])):
 			end := closing(w, i+1)
 			out = append(out, pgWindows(strings.ToLower(w[i]), w[i+2:end])...)
-			if i = end; !is(w, i+1, "AS") {
+			if i = end; !named(w, i+1) {
 				out = append(out, "AS", fmt.Sprintf("windows%d", i))
 			}
 		case w[i] == "(":
 			end := closing(w, i)
 			out = append(append(append(out, "("), pgQuery(w[i+1:end])...), ")")
+			if (is(w, i-1, "FROM") || is(w, i-1, "JOIN")) && !named(w, end+1) {
+				out = append(out, "AS", fmt.Sprintf("query%d", i))
+			}
 			i = end
 		default:
 			out = append(out, w[i])
 		}
 	}
 	return out
+}
+
+// named tells whether an alias stands at i.
+func named(w []string, i int) bool {
+	return i < len(w) && w[i] != "," && !slices.Contains([]string{"WHERE", "GROUP", "HAVING", "ORDER", "JOIN", "LEFT",
+		"RIGHT", "FULL", "INNER", "CROSS", "UNION", "EXCEPT", "INTERSECT"}, strings.ToUpper(w[i]))
 }
 
 // pgWindows translates a window function in FROM.
@@ -258,6 +274,9 @@ func pgWindows(kind string, w []string) []string {
 	}
 	by := top(args[0], 0, "PARTITION")
 	rel := join(pgPlain(args[0][:by]))
+	if strings.HasSuffix(rel, ")") {
+		rel += " AS given"
+	}
 	if kind == "session" {
 		var keys [][]string
 		if by < len(args[0]) {
