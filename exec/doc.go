@@ -32,4 +32,6 @@
 //	    its first row (Resumer): what was late or closed then stays so.
 //	X8  now() has one value for the rows of an epoch in all operators, or of a read where
 //	    results are eager: messages carry it. It never falls.
+//	X9  An operator whose output changes with time alone says at each barrier when it
+//	    will next (WakeAt), and then there is an epoch.
 package exec

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/streamsql/streamsql/internal/clock"
+	cq "github.com/streamsql/streamsql/stream"
 )
 
 // temporalQueries are views of the rows of t and s (append-only) that are valid now.
@@ -219,4 +220,39 @@ func TestTemporalFilterWakes(t *testing.T) {
 	step(1501, 1, "3")
 	step(1601, 1)
 	step(2000, 0)
+}
+
+// TestTemporalFilterOfAnEnd: a query whose input has ended goes on until no row is to
+// enter or leave.
+func TestTemporalFilterOfAnEnd(t *testing.T) {
+	e := &engine{w: newWorld(), fs: vfs.NewCrashableMem(), clock: clock.NewManual(time.Unix(1000, 0))}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(e.start())
+	defer func() { must(e.close()) }()
+	must(e.exec(`CREATE SOURCE s (id int, ts timestamptz) WITH (connector = 'datagen', number_of_rows = 3,
+			"fields.id.kind" = 'sequence', "fields.id.start" = 1, "fields.id.end" = 100,
+			"fields.ts.start" = '1970-01-01 00:15:00Z', "fields.ts.step" = '100 s');
+		CREATE MATERIALIZED VIEW v WITH (trigger = 'processing_time 0', idle_timeout = 'off') AS
+			SELECT id FROM s WHERE ts + INTERVAL '50 s' > now(); FLUSH`))
+	see := func(want ...string) {
+		t.Helper()
+		got, err := e.query("SELECT id FROM v")
+		must(err)
+		if !slices.Equal(got, want) {
+			t.Errorf("the view has %v, not %v", got, want)
+		}
+	}
+	see("2", "3")
+	if s, err := e.status("v"); err != nil || s.State != cq.Running {
+		t.Errorf("the query is %s: %v", s.State, err)
+	}
+	e.run() // for the pauses of the pacer
+	e.clock.Advance(time.Hour)
+	must(e.await(func(s *cq.Status) bool { return s.State == cq.Finished }))
+	see([]string{}...)
 }
