@@ -101,7 +101,7 @@ func (r formatReader) read(f *Format, can FormatSupport) {
 		c.Escape = r.char("escape", c.Quote)
 		c.Null = r.of("null").String("null", c.Null)
 		c.Header = r.of("header").Bool("header", c.Header)
-	case format.Avro:
+	case format.Avro, format.Proto:
 		r.readSchema(f, len(can.OnError) > 0)
 	}
 }
@@ -124,6 +124,11 @@ func (r formatReader) readSchema(f *Format, source bool) {
 	text := ""
 	if source {
 		text = r.of("schema").String("schema", "")
+		if f.Encode == format.Proto {
+			f.Options.SchemaName = r.of("message").String("message", "")
+		}
+	} else {
+		f.Options.SchemaName = r.of("schema_name").String("schema_name", "")
 	}
 	switch given := o.Has("schema_registry_url"); {
 	case given && text != "":
@@ -136,6 +141,9 @@ func (r formatReader) readSchema(f *Format, source bool) {
 		o.Fault(`ENCODE %s needs option "schema_registry_url" or "schema"`, strings.ToUpper(f.Encode))
 	default:
 		o.Fault(`ENCODE %s needs option "schema_registry_url"`, strings.ToUpper(f.Encode))
+	}
+	if source && text == "" && f.Options.SchemaName != "" {
+		o.Fault(`option "message" needs option "schema": with a registry each record tells its message`)
 	}
 	if !o.Has("schema_registry_url") && (g.User != "" || g.Password != "" || g.Subject != "") {
 		o.Fault(`options of a schema registry are given without "schema_registry_url"`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/sql/types"
 )
 
 // avroCodec decodes Avro's binary encoding. Each record begins with the id of its
@@ -397,7 +398,7 @@ func (d *avroCodec) meaning(t *avroType, s *scalar, i int) int {
 		}
 		ok = s.i >= 0 && s.i <= dayMicros
 	case classDate:
-		ok = s.i >= minTimestamp/dayMicros && s.i < math.MaxInt32
+		ok = s.i >= minTimestamp/dayMicros || s.i == int64(types.NegInfDate)
 	case classDecimal:
 		s.d, ok = bigEndian(s.b, t.scale)
 	case classInterval:

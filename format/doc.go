@@ -1,5 +1,6 @@
 // Package format turns bytes into batches and batches into bytes: JSON, CSV,
-// lines of text, raw bytes, Avro.
+// lines of text, raw bytes, Avro,
+// protobuf.
 //
 // Life of a Decoder: New with the columns wanted; for files Begin at each file's
 // start and Decode on every chunk; for messages Append on every message; Take

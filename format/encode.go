@@ -15,12 +15,16 @@ type Encoder struct {
 	opts Options
 	keys [][]byte // JSON: `{"a":`, `,"b":`
 	tmp  []byte
+	avro *avroEncoder
+	// id is that of the schema, in front of each row; -1: none.
+	id int32
 }
 
 // NewEncoder returns an encoder of the columns; Meta, Unused and NotNull of them
 // are not looked at.
 func NewEncoder(cols []Column, enc string, o Options) (*Encoder, error) {
-	e := &Encoder{enc: enc, cols: cols, opts: o}
+	e := &Encoder{enc: enc, cols: cols, opts: o, id: -1}
+	var err error
 	switch enc {
 	case JSON:
 		e.keys = jsonKeys(cols)
@@ -32,11 +36,36 @@ func NewEncoder(cols []Column, enc string, o Options) (*Encoder, error) {
 		if len(cols) != 1 {
 			return nil, sqlerr.New(sqlerr.InvalidColumnDef, "ENCODE %s writes exactly one column, not %d", enc, len(cols))
 		}
+	case Avro:
+		e.avro, err = newAvroEncoder(cols, o.SchemaName)
 	default:
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `encoding "%s" is not known`, enc).
 			WithHint("%s", sqlerr.Suggest(enc, Encodings))
 	}
-	return e, nil
+	return e, err
+}
+
+// Schema returns the schema that rows are written with; nil where the encoding has
+// none.
+func (e *Encoder) Schema() *Schema {
+	if e.avro == nil {
+		return nil
+	}
+	return &Schema{Type: "AVRO", Text: e.avro.schema}
+}
+
+// SetSchemaID puts the schema's id in a registry in front of each row.
+func (e *Encoder) SetSchemaID(id int32) { e.id = id }
+
+// Err returns why a row since the last call is not what it should be, which only
+// encodings with a schema have: a value that the schema has no room for.
+func (e *Encoder) Err() error {
+	if e.avro == nil || e.avro.err == nil {
+		return nil
+	}
+	err := e.avro.err
+	e.avro.err = nil
+	return err
 }
 
 // AppendHeader appends the line that a file begins with, if it has one.
@@ -71,6 +100,11 @@ func (e *Encoder) AppendRow(dst []byte, vs []*arrowbatch.Vec, i int) []byte {
 			dst = e.csvValue(dst, e.cols[k].Type, v, i)
 		}
 		return dst
+	case Avro:
+		if e.id >= 0 {
+			dst = appendFrame(dst, e.id)
+		}
+		return e.avro.row(dst, e.cols, vs, i, e.opts.Env)
 	}
 	v := vs[0]
 	switch {

@@ -28,10 +28,11 @@ const (
 	Text  = "text"  // one line (or message), one text column
 	Bytes = "bytes" // one message, one bytea or text column
 	Avro  = "avro"  // Avro's binary encoding, messages only
+	Proto = "protobuf"
 )
 
 // Encodings are all names that New takes.
-var Encodings = []string{JSON, CSV, Text, Bytes, Avro}
+var Encodings = []string{JSON, CSV, Text, Bytes, Avro, Proto}
 
 // Options say how bytes are read or written.
 type Options struct {
@@ -42,6 +43,9 @@ type Options struct {
 	// Schema is that of all records of a binary encoding; nil: each record names
 	// its own, which the caller of Append gives to AddSchema.
 	Schema *Schema
+	// SchemaName is the name of the record in the schema that an Encoder makes, or
+	// that of the message in Schema, the first if "".
+	SchemaName string
 	// Env holds the settings that text input and output depend on; nil: defaults.
 	Env *types.Env
 }
@@ -120,6 +124,8 @@ func New(cols []Column, enc string, o Options) (*Decoder, error) {
 		d.codec, err = newText(&d.rows, enc == Text, o)
 	case Avro:
 		d.codec, err = newAvro(&d.rows, o)
+	case Proto:
+		d.codec, err = newProto(&d.rows, o)
 	default:
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `encoding "%s" is not known`, enc).
 			WithHint("%s", sqlerr.Suggest(enc, Encodings))

@@ -251,6 +251,10 @@ func bigEndian(b []byte, scale int) (d decimal.Decimal, ok bool) {
 // false for what no timestamp can be.
 func micros(x int64, digits int) (us int64, ok bool) {
 	switch digits {
+	case 6:
+		if x == types.PosInfTime || x == types.NegInfTime {
+			return x, true // as our own encoder writes them
+		}
 	case 3:
 		if x > math.MaxInt64/1000 || x < math.MinInt64/1000 {
 			return 0, false

@@ -41,8 +41,10 @@ type envelope struct {
 // newEnvelope checks the spec's format and key.
 func newEnvelope(s *connector.Spec, c *sinkConfig) (*envelope, error) {
 	e := &envelope{format: c.format.Envelope}
-	if e.format != formatPlain && c.format.Encode != format.JSON {
-		return nil, sqlerr.Unsupported("FORMAT %s is written with ENCODE JSON only", strings.ToUpper(e.format))
+	if e.format != formatPlain && c.format.Encode != format.JSON &&
+		(e.format != formatUpsert || c.format.Registry == nil) {
+		return nil, sqlerr.Unsupported("FORMAT %s is not written with ENCODE %s", strings.ToUpper(e.format),
+			strings.ToUpper(c.format.Encode))
 	}
 	if e.format == formatPlain && !s.AppendOnly && c.opColumn == "" {
 		return nil, sqlerr.Unsupported(`sink "%s" has rows that are changed and deleted, which FORMAT PLAIN cannot say`,
@@ -183,6 +185,9 @@ func (e *envelope) rows(b *arrowbatch.Batch, lo, hi int, put func(*outRecord) er
 			r.value = e.v
 		case insert || e.ops != nil:
 			e.v = e.value.AppendRow(e.v[:0], e.valVecs, i)
+			if err := e.value.Err(); err != nil {
+				return i, err
+			}
 			r.value = e.v
 		case e.format == formatPlain:
 			return i, sqlerr.Internal("kafka: a row is deleted from a sink that takes inserts only")

@@ -116,7 +116,7 @@ type sourceConfig struct {
 }
 
 // messageEncodings are the encodings that records can have.
-var messageEncodings = []string{format.JSON, format.CSV, format.Text, format.Bytes, format.Avro}
+var messageEncodings = []string{format.JSON, format.CSV, format.Text, format.Bytes, format.Avro, format.Proto}
 
 func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
 	o := connector.NewOptions(owner, s.Options)

@@ -135,3 +135,22 @@ func (r *reader) decode(ctx context.Context, bound int64) error {
 		}
 	}
 }
+
+// register makes the schema of the sink's rows known to the registry, waiting for
+// one that is away.
+func (s *sink) register(ctx context.Context, e *format.Encoder) error {
+	r := s.cfg.format.Registry
+	if r == nil {
+		return nil
+	}
+	c := registry.New(r)
+	defer c.Close()
+	subject := subjectOf(r, s.cfg.topic)
+	return s.status.persist(ctx, c, `registering the schema of subject "`+subject+`"`, func() error {
+		id, err := c.Register(ctx, subject, e.Schema())
+		if err == nil {
+			e.SetSchemaID(id)
+		}
+		return err
+	})
+}

@@ -248,3 +248,33 @@ func TestSchemaOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestAvroSink: the schema is registered, and what is written is read back.
+func TestAvroSink(t *testing.T) {
+	_, brokers := cluster(t, 1)
+	reg := newRegistry(t)
+	reg.away.Store(true)
+	time.AfterFunc(100*time.Millisecond, func() { reg.away.Store(false) })
+	spec := kvSpec(brokers, formatUpsert)
+	spec.Encode, spec.FormatOptions = "avro", map[string]string{"schema_registry_url": reg.url, "schema_name": "n.kv"}
+	var told reports
+	spec.Report = told.add
+	write(t, openWriter(t, spec), 1, "+ a 1", "+ b 2", "- a 1")
+	if n, last := told.last(); n < 2 || last != nil {
+		t.Errorf("the registry was away, and this was told: %d %v", n, last)
+	}
+	if rs := consume(t, brokers, 3); rs[2].Value != nil || string(rs[0].Key) != `{"k":"a"}` {
+		t.Errorf("%+v", rs)
+	}
+	read := avroSpec(brokers, reg.url)
+	read.Columns = []connector.Column{{Name: "v", Type: types.TInt8}, {Name: "k", Type: types.TText, NotNull: true}}
+	s := open(t, read)
+	got, _, err := readTo(t, openReader(t, s, 0, ""), "3")
+	if err != nil || !equal(got, 1, 2) {
+		t.Fatal(got, err)
+	}
+	spec.Format = formatDebezium
+	if err := Factory().CheckSink(spec); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
+		t.Error(err)
+	}
+}

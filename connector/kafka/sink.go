@@ -72,7 +72,7 @@ func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 	o := connector.NewOptions(owner, given)
 	c := &sinkConfig{}
 	c.format = readFormat(s, o, connector.FormatSupport{
-		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings[:4]})
+		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings[:5]})
 	c.conn, c.topic = readConnection(o, load)
 	c.key = o.List("key")
 	c.partitionColumn, c.timeColumn = o.String(optPartition, ""), o.String(optTime, "")
@@ -148,6 +148,9 @@ func (s *sink) Open(ctx context.Context, part int) (connector.Writer, error) {
 		return nil, err
 	}
 	e, err := newEnvelope(s.spec, s.cfg)
+	if err == nil {
+		err = s.register(ctx, e.value)
+	}
 	if err != nil {
 		return nil, err
 	}

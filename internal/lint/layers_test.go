@@ -114,6 +114,8 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":            {"cmd"},
 	"github.com/prometheus":             {"metrics", "web", "cmd"},
 	"github.com/hamba/avro":             {"format"},
+	"github.com/bufbuild/protocompile":  {"format"},
+	"google.golang.org/protobuf":        {"format"},
 	"github.com/zeebo/xxh3":             nil, // anywhere
 	"github.com/jackc/pgx":              {},  // tests only
 	"github.com/lib/pq":                 {},
