@@ -25,7 +25,7 @@ func begin(fs vfs.FS, dir string) (finish func() error, err error) {
 	}
 	marked := slices.Contains(names, unfinished)
 	if !marked && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "marker.manifest.") }) {
-		return func() error { return nil }, nil
+		return func() error { return nil }, dropMarker(fs, dir, names)
 	}
 	mark := fs.PathJoin(dir, unfinished)
 	if !marked {
@@ -51,6 +51,36 @@ func begin(fs vfs.FS, dir string) (finish func() error, err error) {
 		// Everything must be on the disk before the mark is gone from it.
 		return errors.Join(syncDir(fs, dir), fs.Remove(mark), syncDir(fs, dir))
 	}, nil
+}
+
+// dropMarker removes the newest marker of a manifest that is not there. Pebble makes a
+// manifest, then a marker that names it, then syncs the directory for both, and only
+// then removes the marker before it: a crash in between may leave the new marker
+// without its manifest, beside the old one with all that counts.
+func dropMarker(fs vfs.FS, dir string, names []string) error {
+	const prefix = "marker.manifest."
+	var markers []string
+	for _, n := range names {
+		if strings.HasPrefix(n, prefix) {
+			markers = append(markers, n)
+		}
+	}
+	slices.Sort(markers) // a counter of a fixed width follows the prefix
+	for len(markers) > 1 {
+		last := markers[len(markers)-1]
+		_, manifest, _ := strings.Cut(last[len(prefix):], ".")
+		if slices.Contains(names, manifest) {
+			return nil
+		}
+		if err := fs.Remove(fs.PathJoin(dir, last)); err != nil {
+			return err
+		}
+		if err := syncDir(fs, dir); err != nil {
+			return err
+		}
+		markers = markers[:len(markers)-1]
+	}
+	return nil
 }
 
 // makeDir makes a directory that a crash does not lose.

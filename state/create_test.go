@@ -39,8 +39,8 @@ func TestCrashWhileTheStoreIsMade(t *testing.T) {
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			ops++
-			for seed := range uint64(6) {
-				kept := int(seed) * 20
+			for seed := range uint64(12) {
+				kept := int(seed) * 9
 				clones = append(clones, found{mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept,
 					RNG: rand.New(rand.NewPCG(uint64(ops), seed))}), ops, kept})
 			}
@@ -53,6 +53,10 @@ func TestCrashWhileTheStoreIsMade(t *testing.T) {
 	}
 	if ops < 10 {
 		t.Fatalf("%d operations", ops)
+	}
+	// And once more over the finished store, which gets a new manifest.
+	if err := open(t, "a/b", Options{FS: fs, MinFreeBytes: -1}).Close(); err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range clones {
 		s, err := Open("a/b", Options{FS: c.fs, MinFreeBytes: -1})
