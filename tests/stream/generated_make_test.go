@@ -79,6 +79,7 @@ type genStream struct {
 	delay              int64
 	idle               time.Duration
 	greatest           bool // the splits' greatest watermark counts
+	spilled            bool // next to nothing of the state may stay in memory
 	splits             int
 	tasks              int
 	aggs               []genAgg
@@ -130,12 +131,12 @@ func makeStream(rng *rand.Rand, id, n int, g *genGroup) *genStream {
 	if chance(rng, 10) {
 		s.delay += 500_000
 	}
-	s.splits, s.tasks = 1+rng.IntN(3), 1+rng.IntN(3)
+	s.splits, s.tasks = 1+rng.IntN(4), 1+rng.IntN(3)
 	// A crash amid an epoch may or may not give the splits their time anew.
 	if g.trigger == "processing_time" && !slices.Contains(g.before, "moment") && chance(rng, 40) {
 		s.idle = time.Duration(pickOf(rng, 3, 6)) * time.Second
 	}
-	s.greatest = chance(rng, 10)
+	s.greatest, s.spilled = chance(rng, 10), chance(rng, 15)
 	s.windows(rng)
 	for _, a := range genSets[s.set] {
 		if !(a.flat && s.sessions()) {
@@ -184,35 +185,40 @@ func (s *genStream) rows(rng *rand.Rand, g *genGroup, orderly bool) {
 	base := pickOf[int64](rng, 0, 0, -300, 1_700_000_000, -3_000_000_000) * second
 	at := make([]int64, s.splits) // how far each split's time has come
 	top := make([]int64, s.splits)
-	speed := make([]int, s.splits)
+	speed, asleep := make([]int, s.splits), make([]int, s.splits)
 	for i := range at {
-		at[i], top[i], speed[i] = base, base-1e12, 1+rng.IntN(8)
+		at[i], top[i], speed[i] = base, base, 1+rng.IntN(8)
 	}
 	spread := pickOf(rng, 0, 2, 6, 15)
 	for e := range g.epochs {
 		var rows []*genRow
+		silent := chance(rng, 10)
 		for sp := range s.splits {
 			n := rng.IntN(7)
-			if chance(rng, 25) { // the split is idle
+			if asleep[sp]--; asleep[sp] < 0 && chance(rng, 20) {
+				asleep[sp] = 1 + rng.IntN(3) // epochs without rows
+			}
+			if silent || asleep[sp] > 0 {
 				n = 0
 			}
 			for range n {
-				r := s.row(rng, sp)
-				at[sp] += int64(rng.IntN(speed[sp]+1)) * second
-				r.t = at[sp] - int64(rng.IntN(spread+1))*second
-				if chance(rng, 15) {
-					r.t += rng.Int64N(second)
+				if len(rows) > 0 && chance(rng, 5) { // a duplicate, perhaps from another split
+					r := *rows[rng.IntN(len(rows))]
+					r.split = sp
+					rows = append(rows, &r)
+				} else {
+					r := s.row(rng, sp)
+					at[sp] += int64(rng.IntN(speed[sp]+1)) * second
+					r.t = s.moment(rng, at[sp], top, spread)
+					rows = append(rows, r)
 				}
-				if chance(rng, 4) {
-					r.t -= 30 * second
-				}
+				r := rows[len(rows)-1]
 				if orderly {
 					r.t = max(r.t, top[sp]-s.delay+1)
 				}
 				if !r.noTime {
 					top[sp] = max(top[sp], r.t)
 				}
-				rows = append(rows, r)
 			}
 		}
 		if e == g.epochs-1 && g.closing {
@@ -231,6 +237,25 @@ func (s *genStream) rows(rng *rand.Rand, g *genGroup, orderly bool) {
 	}
 }
 
+// moment is the time of a row where a split's time has come to at, and the splits'
+// greatest times are top: somewhat back from there, often on the edge of a window, and
+// now and then about where the watermark must be.
+func (s *genStream) moment(rng *rand.Rand, at int64, top []int64, spread int) int64 {
+	t := at - int64(rng.IntN(spread+1))*second
+	switch n := rng.IntN(100); {
+	case n < 12:
+		t += rng.Int64N(second)
+	case n < 16:
+		t -= 30 * second
+	case n < 26:
+		t = slices.Min(top) - s.delay - pickOf(rng, 0, 1, second, s.size)
+	}
+	if s.slide > 0 && chance(rng, 15) {
+		t = below(t-s.off, s.slide) + s.off - int64(rng.IntN(2))
+	}
+	return t
+}
+
 func (s *genStream) row(rng *rand.Rand, split int) *genRow {
 	null := func(text string) string {
 		if chance(rng, 12) {
@@ -247,7 +272,7 @@ func (s *genStream) row(rng *rand.Rand, split int) *genRow {
 		null("'" + pickOf(rng, "a", "b", "c", "", "key that is longer than what a slot holds")),
 		null(strconv.Itoa(i)),
 		null(strconv.FormatInt(int64(i)*pickOf[int64](rng, 1, 1_000_000_007), 10)),
-		null(fmt.Sprintf("%d.%0*d", i, 1+rng.IntN(3), rng.IntN(10))),
+		null(fmt.Sprintf("%d.%0*d", i, 1+(i+10)%3, rng.IntN(10))), // what is equal has one scale
 		null(strconv.FormatFloat(float64(rng.IntN(80)-20)/4, 'f', -1, 64)),
 		null("'" + pickOf(rng, "x", "y", "zz", "", "é", "a longer text, of more than a slot")),
 		null(pickOf(rng, "t", "f")),
@@ -360,7 +385,11 @@ func (s *genStream) create(g *genGroup) string {
 	if s.idle > 0 {
 		idle = s.idle.String()
 	}
+	more := ""
+	if s.spilled {
+		more = ", state_memory = '1 B'"
+	}
 	return fmt.Sprintf("CREATE SINK %s WITH (connector = 'memory', name = '%[1]s', output_mode = '%s', trigger = '%s', "+
-		"checkpoint_interval = '1000 days', idle_timeout = '%s', parallelism = %d) AS %s;\n", s.sink(), s.mode, trigger,
-		idle, s.tasks, s.query())
+		"checkpoint_interval = '1000 days', idle_timeout = '%s', parallelism = %d%s) AS %s;\n", s.sink(), s.mode, trigger,
+		idle, s.tasks, more, s.query())
 }

@@ -255,7 +255,7 @@ func (s *genStream) rounded(row string) string {
 			if math.Abs(x) < 1e-9 {
 				x = 0
 			}
-			f[k] = "=" + strconv.FormatFloat(x, 'g', 8, 64)
+			f[k] = "=" + strconv.FormatFloat(x, 'g', 12, 64)
 		}
 	}
 	return strings.Join(f, sep)

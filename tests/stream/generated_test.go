@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/clock"
 	cq "github.com/streamsql/streamsql/stream"
 	"github.com/streamsql/streamsql/tests/testenv"
@@ -29,8 +30,8 @@ type genGroup struct {
 	batch   int
 	// closing: a last row of each split closes all windows before it.
 	closing bool
-	// before says what comes before each epoch: nothing, restart, crash, or moment, a
-	// crash within the epoch's two phases.
+	// before says what comes before each epoch: nothing, restart, crash, rescale (another
+	// number of tasks), or moment, a crash within the epoch's two phases.
 	before  []string
 	streams []*genStream
 	e       *engine
@@ -93,8 +94,10 @@ func makeGroup(seed uint64) *genGroup {
 			b = "restart"
 		case chance(rng, 15):
 			b = "crash"
-		case chance(rng, 8):
+		case chance(rng, 10):
 			b = "moment"
+		case chance(rng, 10):
+			b = "rescale"
 		}
 		g.before = append(g.before, b)
 	}
@@ -159,13 +162,15 @@ func (g *genGroup) run() (err error) {
 	}
 	for e := range g.epochs {
 		if err := g.epoch(e, queries.String(), marks); err != nil {
-			return fmt.Errorf("epoch %d: %w", e, err)
+			return fmt.Errorf("epoch %d: %w", e+1, err)
 		}
 		for i, s := range g.streams {
 			s.judge(s.epochs[e], marks[i])
 			marks[i].epoch(s.epochs[e], g.e.clock.Now(), g.drains())
 			sessions[i].epoch(s.epochs[e], marks[i])
-			g.take(s)
+			if err := g.take(s, marks[i]); err != nil {
+				return fmt.Errorf("epoch %d, stream %d: %w\n%s", e+1, s.id, err, s.describe(g))
+			}
 		}
 	}
 	for i, s := range g.streams {
@@ -188,8 +193,11 @@ func (g *genGroup) epoch(n int, queries string, marks []*genMark) error {
 		if err := g.stop(g.before[n], uint64(n)); err != nil {
 			return err
 		}
+		if g.before[n] == "rescale" {
+			g.begin(marks)
+		}
 		if g.e.tick == nil && !g.drains() {
-			g.e.clock.Advance(time.Duration(g.rng.IntN(5)) * time.Second)
+			g.e.clock.Advance(time.Duration(g.rng.IntN(7)) * time.Second)
 		}
 		if late { // rows come while the engine is away
 			g.feed(n)
@@ -198,9 +206,7 @@ func (g *genGroup) epoch(n int, queries string, marks []*genMark) error {
 			if err := g.e.start(); err != nil {
 				return err
 			}
-			for _, m := range marks {
-				m.begin(g.e.clock.Now())
-			}
+			g.begin(marks)
 		}
 	} else {
 		if early := g.rng.IntN(2) == 0 || g.drains(); early {
@@ -233,6 +239,13 @@ func (g *genGroup) epoch(n int, queries string, marks []*genMark) error {
 	return g.e.exec("FLUSH")
 }
 
+// begin starts the splits' time anew.
+func (g *genGroup) begin(marks []*genMark) {
+	for _, m := range marks {
+		m.begin(g.e.clock.Now())
+	}
+}
+
 // feed gives an epoch's rows to all sources.
 func (g *genGroup) feed(n int) {
 	var rows []change
@@ -251,6 +264,12 @@ func (g *genGroup) stop(how string, seed uint64) error {
 	switch how {
 	case "restart":
 		return g.e.close()
+	case "rescale":
+		var text strings.Builder
+		for _, s := range g.streams {
+			fmt.Fprintf(&text, "PAUSE %s; ALTER SINK %[1]s SET (parallelism = %d); RESUME %[1]s;\n", s.sink(), 1+g.rng.IntN(5))
+		}
+		return g.e.exec(text.String() + "FLUSH") // the splits are open then
 	case "crash":
 		g.e.w.mu.Lock()
 		after := g.e.crashed(int(seed%3)*50, seed)
@@ -300,7 +319,7 @@ func (g *genGroup) moment(n int) error {
 }
 
 // take folds in what a stream's sink has got, and notes the operators' figures.
-func (g *genGroup) take(s *genStream) {
+func (g *genGroup) take(s *genStream, m *genMark) error {
 	g.e.w.mu.Lock()
 	out := g.e.w.sink(s.sink())
 	fresh := slices.Clone(out.epochs[min(g.seen[s.sink()], len(out.epochs)):])
@@ -321,7 +340,7 @@ func (g *genGroup) take(s *genStream) {
 	}
 	st, err := g.e.status(s.sink())
 	if err != nil {
-		return
+		return err
 	}
 	now := map[string]int64{}
 	for _, o := range st.Operators {
@@ -333,6 +352,14 @@ func (g *genGroup) take(s *genStream) {
 		}
 	}
 	s.figures = now
+	want := m.own
+	if !m.hasOwn {
+		want = arrowbatch.NoTime
+	}
+	if st.Watermark != want {
+		return fmt.Errorf("the watermark is %s instead of %s", seconds(st.Watermark), seconds(want))
+	}
+	return nil
 }
 
 // figures compares what the operators counted with what must have been late.
