@@ -16,6 +16,7 @@ type Encoder struct {
 	keys [][]byte // JSON: `{"a":`, `,"b":`
 	tmp  []byte
 	avro *avroEncoder
+	pb   *protoEncoder
 	// id is that of the schema, in front of each row; -1: none.
 	id int32
 }
@@ -38,6 +39,8 @@ func NewEncoder(cols []Column, enc string, o Options) (*Encoder, error) {
 		}
 	case Avro:
 		e.avro, err = newAvroEncoder(cols, o.SchemaName)
+	case Proto:
+		e.pb, err = newProtoEncoder(cols, o.SchemaName)
 	default:
 		return nil, sqlerr.New(sqlerr.InvalidParameterValue, `encoding "%s" is not known`, enc).
 			WithHint("%s", sqlerr.Suggest(enc, Encodings))
@@ -48,10 +51,13 @@ func NewEncoder(cols []Column, enc string, o Options) (*Encoder, error) {
 // Schema returns the schema that rows are written with; nil where the encoding has
 // none.
 func (e *Encoder) Schema() *Schema {
-	if e.avro == nil {
-		return nil
+	switch {
+	case e.avro != nil:
+		return &Schema{Type: "AVRO", Text: e.avro.schema}
+	case e.pb != nil:
+		return &Schema{Type: "PROTOBUF", Text: e.pb.schema}
 	}
-	return &Schema{Type: "AVRO", Text: e.avro.schema}
+	return nil
 }
 
 // SetSchemaID puts the schema's id in a registry in front of each row.
@@ -60,12 +66,20 @@ func (e *Encoder) SetSchemaID(id int32) { e.id = id }
 // Err returns why a row since the last call is not what it should be, which only
 // encodings with a schema have: a value that the schema has no room for.
 func (e *Encoder) Err() error {
-	if e.avro == nil || e.avro.err == nil {
+	var slot **sqlerr.Error
+	switch {
+	case e.avro != nil:
+		slot = &e.avro.err
+	case e.pb != nil:
+		slot = &e.pb.err
+	default:
 		return nil
 	}
-	err := e.avro.err
-	e.avro.err = nil
-	return err
+	if err := *slot; err != nil {
+		*slot = nil
+		return err
+	}
+	return nil
 }
 
 // AppendHeader appends the line that a file begins with, if it has one.
@@ -105,6 +119,11 @@ func (e *Encoder) AppendRow(dst []byte, vs []*arrowbatch.Vec, i int) []byte {
 			dst = appendFrame(dst, e.id)
 		}
 		return e.avro.row(dst, e.cols, vs, i, e.opts.Env)
+	case Proto:
+		if e.id >= 0 {
+			dst = append(appendFrame(dst, e.id), 0) // the first message of the schema
+		}
+		return e.pb.row(dst, e.cols, vs, i, e.opts.Env)
 	}
 	v := vs[0]
 	switch {

@@ -249,14 +249,20 @@ func TestSchemaOptions(t *testing.T) {
 	}
 }
 
-// TestAvroSink: the schema is registered, and what is written is read back.
-func TestAvroSink(t *testing.T) {
+// TestSchemaSink: the schema is registered, and what is written is read back.
+func TestSchemaSink(t *testing.T) {
+	for _, encode := range []string{"avro", "protobuf"} {
+		t.Run(encode, func(t *testing.T) { testSchemaSink(t, encode) })
+	}
+}
+
+func testSchemaSink(t *testing.T, encode string) {
 	_, brokers := cluster(t, 1)
 	reg := newRegistry(t)
 	reg.away.Store(true)
 	time.AfterFunc(100*time.Millisecond, func() { reg.away.Store(false) })
 	spec := kvSpec(brokers, formatUpsert)
-	spec.Encode, spec.FormatOptions = "avro", map[string]string{"schema_registry_url": reg.url, "schema_name": "n.kv"}
+	spec.Encode, spec.FormatOptions = encode, map[string]string{"schema_registry_url": reg.url, "schema_name": "n.kv"}
 	var told reports
 	spec.Report = told.add
 	write(t, openWriter(t, spec), 1, "+ a 1", "+ b 2", "- a 1")
@@ -267,6 +273,7 @@ func TestAvroSink(t *testing.T) {
 		t.Errorf("%+v", rs)
 	}
 	read := avroSpec(brokers, reg.url)
+	read.Encode = encode
 	read.Columns = []connector.Column{{Name: "v", Type: types.TInt8}, {Name: "k", Type: types.TText, NotNull: true}}
 	s := open(t, read)
 	got, _, err := readTo(t, openReader(t, s, 0, ""), "3")

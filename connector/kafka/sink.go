@@ -72,7 +72,7 @@ func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 	o := connector.NewOptions(owner, given)
 	c := &sinkConfig{}
 	c.format = readFormat(s, o, connector.FormatSupport{
-		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings[:5]})
+		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings})
 	c.conn, c.topic = readConnection(o, load)
 	c.key = o.List("key")
 	c.partitionColumn, c.timeColumn = o.String(optPartition, ""), o.String(optTime, "")
