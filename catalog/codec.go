@@ -35,6 +35,7 @@ type objectRecord struct {
 	Encode        string            `json:"encode,omitempty"`
 	FormatOptions map[string]string `json:"format_options,omitempty"`
 	Query         string            `json:"query,omitempty"`
+	TimeZone      string            `json:"time_zone,omitempty"`
 	SQL           string            `json:"sql"`
 	Into          ObjectID          `json:"into,omitempty"`
 	DependsOn     []ObjectID        `json:"depends_on,omitempty"`
@@ -134,8 +135,8 @@ func decodeType(r typeRecord) (types.Type, error) {
 func EncodeObject(o *Object) ([]byte, error) {
 	r := objectRecord{ID: o.ID, Schema: o.Name.Schema, Name: o.Name.Name, Kind: o.Kind.String(), Key: o.Key,
 		AppendOnly: o.AppendOnly, Options: o.Options, Format: o.Format, Encode: o.Encode,
-		FormatOptions: o.FormatOptions, Query: o.Query, SQL: o.SQL, Into: o.Into, DependsOn: o.DependsOn,
-		Comment: o.Comment, KeyConstraint: o.KeyConstraint, Diverts: o.Diverts}
+		FormatOptions: o.FormatOptions, Query: o.Query, TimeZone: o.TimeZone, SQL: o.SQL, Into: o.Into,
+		DependsOn: o.DependsOn, Comment: o.Comment, KeyConstraint: o.KeyConstraint, Diverts: o.Diverts}
 	for _, c := range o.Columns {
 		r.Columns = append(r.Columns, columnRecord{c.Name, encodeType(c.Type), c.NotNull, c.Default,
 			c.Generated, c.Meta, c.Hidden, c.Comment})
@@ -154,8 +155,8 @@ func DecodeObject(data []byte) (*Object, error) {
 	}
 	o := &Object{ID: r.ID, Name: Name{r.Schema, r.Name}, Kind: kindsByName[r.Kind], Key: r.Key,
 		AppendOnly: r.AppendOnly, Options: r.Options, Format: r.Format, Encode: r.Encode,
-		FormatOptions: r.FormatOptions, Query: r.Query, SQL: r.SQL, Into: r.Into, DependsOn: r.DependsOn,
-		Comment: r.Comment, KeyConstraint: r.KeyConstraint, Diverts: r.Diverts}
+		FormatOptions: r.FormatOptions, Query: r.Query, TimeZone: r.TimeZone, SQL: r.SQL, Into: r.Into,
+		DependsOn: r.DependsOn, Comment: r.Comment, KeyConstraint: r.KeyConstraint, Diverts: r.Diverts}
 	if o.Kind == 0 {
 		return nil, sqlerr.New(sqlerr.DataCorrupted, "stored catalog object %q has the unknown kind %q", r.Name, r.Kind)
 	}

@@ -82,6 +82,9 @@ type Object struct {
 	FormatOptions  map[string]string
 	// Query is the defining query's SQL text (views, sinks, flows).
 	Query string
+	// TimeZone is the session's time zone when a continuous query was created, as SHOW
+	// prints it; "": UTC. The query goes by it as long as it runs.
+	TimeZone string
 	// SQL is the statement that made the object, as SHOW CREATE prints it.
 	SQL string
 	// Into is the sink that a flow feeds.

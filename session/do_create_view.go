@@ -190,6 +190,9 @@ func (s *Session) plan(text, query string, d *Definition) (*catalog.Object, *Con
 		return nil, nil, err
 	}
 	o.Query = query
+	if zone := s.vars.get("TimeZone"); zone != "UTC" {
+		o.TimeZone = zone
+	}
 	s.defaultParallelism(o)
 	plan, err := s.srv.Planner.Continuous(s.definitionInput(text), d)
 	if err != nil {

@@ -8,12 +8,18 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/plan/planner"
 	"github.com/streamsql/streamsql/sql"
+	"github.com/streamsql/streamsql/sql/types"
 )
 
 // planObject plans the query of a materialized view, a sink or a flow, or the
 // feeding of a table with a connector.
 func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, error) {
-	env := &planner.Env{Resolver: m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath), Bounded: m.Bounded}
+	settings, err := settingsOf(o)
+	if err != nil {
+		return nil, err
+	}
+	env := &planner.Env{Resolver: m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath), Bounded: m.Bounded,
+		Settings: settings}
 	target, text := o, o.Query
 	if o.Kind == catalog.KindTable {
 		// A fed table is the materialized rows of the source that its options describe.
@@ -45,6 +51,19 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 	late := func(reads []*catalog.Object) []string { return LateColumns(env.Resolver, o, reads) }
 	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names,
 		StateTTL: opt.ttl.Microseconds(), LateColumns: late})
+}
+
+// settingsOf are the settings that a query's expressions go by: those of its creation.
+func settingsOf(o *catalog.Object) (*types.Env, error) {
+	if o.TimeZone == "" {
+		return nil, nil
+	}
+	loc, ok := types.LoadZone(o.TimeZone)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.InvalidParameterValue, "the time zone %q of %s is not known any more",
+			o.TimeZone, o.Name).WithHint("Create it again under another time zone.")
+	}
+	return &types.Env{TimeZone: loc}, nil
 }
 
 // withObject is a resolver that gives one object another face.

@@ -99,8 +99,12 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	settings, err := settingsOf(o)
+	if err != nil {
+		return false, err
+	}
 	env := &build.Env{Store: q.m.cfg.Store, Registry: q.m.cfg.Registry, Clock: q.m.cfg.Clock,
-		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock)}, Fail: q.rowErrors}
+		Report: q.report, Eval: expr.Ctx{Now: clock.Micros(q.m.cfg.Clock), Env: settings}, Fail: q.rowErrors}
 	keep, err := newKeeper(q)
 	if err == nil {
 		err = keep.plan(o, p.Root)

@@ -310,6 +310,9 @@ func (r *runner) next(ep *epoch, step *step) {
 			return r.e.crashed(ep.n%3*50, uint64(ep.n))
 		}())
 	}
+	if r.eager && r.e.tick == nil { // the engine that has started has a clock of its own
+		r.e.run()
+	}
 	if !fed {
 		r.feed(step)
 	}
