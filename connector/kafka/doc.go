@@ -53,6 +53,11 @@
 //	fetch_max_bytes     of one answer of a broker, 32 MB
 //	fetch_partition_max_bytes  of one partition in it, 4 MB
 //
+// Records in Avro and protobuf name their schemas in a registry: the schemas type
+// looks them up once for all readers, in goroutines of its own, and a reader whose
+// next record has a schema that is not known gives no rows until it is. A sink
+// registers the schema of its columns when a writer opens.
+//
 // FORMAT PLAIN takes on_error = 'fail' | 'skip' and the options of the encoding.
 // Metadata columns are key (text, bytea), partition (integer, bigint), offset
 // (bigint), timestamp (timestamptz, timestamp) and headers: jsonb, an object in
