@@ -96,7 +96,8 @@ func connectPostgres(t *testing.T) *postgres {
 	}
 	p := &postgres{conn, t}
 	schema := testenv.Unique(t, "stream_cases")
-	p.must("CREATE SCHEMA " + schema + "; SET search_path = " + schema + ", pg_catalog; SET client_min_messages = warning; SET jit = off")
+	p.must("CREATE SCHEMA " + schema + "; SET search_path = " + schema + ", pg_catalog; " +
+		"SET client_min_messages = warning; SET jit = off")
 	p.must(pgFunctions)
 	t.Cleanup(func() {
 		p.t = t
@@ -127,7 +128,8 @@ type oracle struct {
 
 // begin creates the case's relations.
 func (o *oracle) begin() {
-	o.pg.must("ROLLBACK; BEGIN; SET LOCAL timezone = '" + orElse(o.c.options["timezone"], "UTC") + "'; SET LOCAL stream.clock = '0 s'")
+	zone := orElse(o.c.options["timezone"], "UTC")
+	o.pg.must("ROLLBACK; BEGIN; SET LOCAL timezone = '" + zone + "'; SET LOCAL stream.clock = '0 s'")
 	for _, r := range o.c.rels {
 		var cols []string
 		for _, c := range r.cols {
@@ -204,7 +206,8 @@ func (o *oracle) answer(ep *epoch) (rows, final []string) {
 			order = append(order, name)
 		}
 	}
-	text := fmt.Sprintf("SELECT %s FROM (%s) AS answer(%s)", strings.Join(values, ", "), o.query, strings.Join(names, ", "))
+	text := fmt.Sprintf("SELECT %s FROM (%s) AS answer(%s)", strings.Join(values, ", "), o.query,
+		strings.Join(names, ", "))
 	if len(order) > 0 {
 		text += " ORDER BY " + strings.Join(order, ", ")
 	}

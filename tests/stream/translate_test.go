@@ -21,9 +21,10 @@ CREATE FUNCTION span(us numeric, size numeric) RETURNS win LANGUAGE sql IMMUTABL
   $$SELECT row(at(us), at(us + size))::win$$;
 CREATE FUNCTION hop_windows(t timestamptz, slide interval, size interval, off interval DEFAULT '0')
   RETURNS SETOF win LANGUAGE sql IMMUTABLE AS
-  $$SELECT span(s, us(size)) FROM generate_series((floor((us(t) - us(size) - us(off)) / us(slide)) + 1) * us(slide) + us(off),
-    us(t), us(slide)) AS s$$;
-CREATE FUNCTION tumble_windows(t timestamptz, size interval, off interval DEFAULT '0') RETURNS SETOF win LANGUAGE sql IMMUTABLE AS
+  $$SELECT span(s, us(size)) FROM generate_series(
+    (floor((us(t) - us(size) - us(off)) / us(slide)) + 1) * us(slide) + us(off), us(t), us(slide)) AS s$$;
+CREATE FUNCTION tumble_windows(t timestamptz, size interval, off interval DEFAULT '0')
+  RETURNS SETOF win LANGUAGE sql IMMUTABLE AS
   $$SELECT hop_windows(t, size, size, off)$$;
 CREATE FUNCTION cumulate_windows(t timestamptz, step interval, size interval, off interval DEFAULT '0')
   RETURNS SETOF win LANGUAGE sql IMMUTABLE AS
@@ -208,9 +209,11 @@ func islands(query, keys, t, gap, as string) string {
 		island += ", " + keys
 	}
 	ends := fmt.Sprintf("((%s) + (%s))", t, gap)
-	begins := fmt.Sprintf("SELECT *, coalesce(%s > max(%s) OVER (%s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true)"+
-		" AS session_begins FROM (%s) AS q1 WHERE %s IS NOT NULL AND (%s) > INTERVAL '0'", t, ends, over, query, t, gap)
-	numbered := fmt.Sprintf("SELECT *, count(*) FILTER (WHERE session_begins) OVER (%s) AS session_no FROM (%s) AS q2", over, begins)
+	before := over + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+	begins := fmt.Sprintf("SELECT *, coalesce(%s > max(%s) OVER (%s), true)"+
+		" AS session_begins FROM (%s) AS q1 WHERE %s IS NOT NULL AND (%s) > INTERVAL '0'", t, ends, before, query, t, gap)
+	numbered := fmt.Sprintf("SELECT *, count(*) FILTER (WHERE session_begins) OVER (%s) AS session_no FROM (%s) AS q2",
+		over, begins)
 	is := func(f, x string) string { return fmt.Sprintf("%s(%s) OVER (PARTITION BY %s)", f, x, island) }
 	return fmt.Sprintf("SELECT *, "+as+" FROM (%s) AS q3", is("min", t), is("max", ends), numbered)
 }
@@ -300,7 +303,8 @@ func TestToPostgres(t *testing.T) {
 			`SELECT ( "window" ( ts , '5 s' ) ) .start FROM s GROUP BY "window" ( ts , '5 s' )`},
 		{"SELECT 1 FROM HOP(c, ts, size => INTERVAL '9 s', INTERVAL '3 s') GROUP BY 1",
 			"SELECT 1 FROM (SELECT r.*, windows.start AS window_start, windows.end AS window_end FROM (SELECT * FROM c " +
-				") AS r CROSS JOIN LATERAL hop_windows( ts , INTERVAL '9 s', INTERVAL '3 s' ) AS windows ) AS windows16 GROUP BY 1"},
+				") AS r CROSS JOIN LATERAL hop_windows( ts , INTERVAL '9 s', INTERVAL '3 s' ) AS windows ) AS windows16 " +
+				"GROUP BY 1"},
 		{"SELECT 1 FROM a WHERE d = current_date", "SELECT 1 FROM a WHERE d = now()::date"},
 		{"SELECT 1 FROM a UNION ALL (SELECT 2 FROM STREAM b)", "SELECT 1 FROM a UNION ALL ( SELECT 2 FROM b )"},
 	} {
