@@ -14,7 +14,7 @@ const dayMicros = 86400_000_000
 // SpanOf returns an interval as microseconds, a day being 24 hours. ok is false
 // if it has months or is too long.
 func SpanOf(iv arrowbatch.IntervalValue) (us int64, ok bool) {
-	if iv.Months != 0 {
+	if iv.Months != 0 || max(iv.Days, -iv.Days) > math.MaxInt64/dayMicros || iv.Days == math.MinInt32 {
 		return 0, false
 	}
 	d := int64(iv.Days) * dayMicros

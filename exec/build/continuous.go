@@ -354,7 +354,13 @@ func positions(n int) []int {
 
 func (b *continuousBuilder) emit(n *physical.Emit) exec.Operator {
 	in := n.Input[0].Props()
-	return &operator.Emit{Mode: operator.EmitMode(n.Mode), Key: n.Key, AppendOnly: in.AppendOnly,
+	mode := operator.EmitMode(n.Mode)
+	if n.Stored && mode == operator.CompleteMode {
+		// A view has the result: sent whole, its rows would be added to those of
+		// the epoch before, and what left the result would stay.
+		mode = operator.ChangelogMode
+	}
+	return &operator.Emit{Mode: mode, Key: n.Key, AppendOnly: in.AppendOnly,
 		Upsert: b.opt.Upsert && n.Mode == physical.Update, Shapes: shapes(n.Schema()),
 		Order: batchKeys(n.Schema(), n.Order)}
 }

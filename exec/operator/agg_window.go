@@ -37,7 +37,8 @@ func (w *Windowing) single() bool { return !w.Cumulate && w.Size == w.Slide }
 func (w *Windowing) each(t int64, fn func(start, end int64)) {
 	if w.Cumulate {
 		start := floorTo(t, w.Size, w.Offset)
-		for end := floorTo(t, w.Slide, start) + w.Slide; end <= start+w.Size; end += w.Slide {
+		for end := floorTo(t, w.Slide, start); end < start+w.Size; {
+			end += w.Slide
 			fn(start, end)
 		}
 		return
@@ -71,5 +72,14 @@ func (w *Windowing) firstEnd(t int64) int64 {
 	return floorTo(t-w.Size, w.Slide, w.Offset) + w.Slide + w.Size
 }
 
-// usable tells whether a time can be in a window: the infinities cannot.
+// holds tells whether time t can be in windows: the infinities cannot, nor can a
+// time so late that a window of it would end after the last one there is.
+func (w *Windowing) holds(t int64) bool {
+	return t != arrowbatch.NoTime && t < arrowbatch.MaxTime-w.Size
+}
+
+// spans tells the same of a session of the row at time t, which lasts a gap above zero.
+func spans(t, gap int64) bool { return t != arrowbatch.NoTime && t < arrowbatch.MaxTime-gap }
+
+// usable tells whether a time is one: the infinities are not.
 func usable(t int64) bool { return t != arrowbatch.MaxTime && t != arrowbatch.NoTime }

@@ -139,6 +139,9 @@ func (d *DistinctOn) stay(b *arrowbatch.Batch, i int) int64 {
 	if d.Forget < 0 || b.Cols[d.Forget].IsNull(i) || !usable(b.Cols[d.Forget].I64[i]) {
 		return arrowbatch.MaxTime
 	}
+	if b.Cols[d.Forget].I64[i] > arrowbatch.MaxTime-d.Lag { // never
+		return arrowbatch.MaxTime
+	}
 	return b.Cols[d.Forget].I64[i] + d.Lag
 }
 

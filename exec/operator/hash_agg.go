@@ -284,7 +284,7 @@ func (o *HashAgg) assignWindows(b *arrowbatch.Batch) {
 			o.add(cur, i)
 			continue
 		}
-		if v.IsNull(i) || !usable(t) {
+		if v.IsNull(i) || !w.holds(t) {
 			null++
 			continue
 		}

@@ -162,16 +162,27 @@ func (o *SessionAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	return nil
 }
 
-// span of a row: its gap in microseconds; 0 or less: the row is in no session.
+// gapMicros returns the gap of a row in microseconds, at most MaxTime; 0 or less: the
+// row is in no session.
 func gapMicros(v *arrowbatch.Vec, i int) int64 {
 	if v.IsNull(i) {
 		return 0
 	}
 	x := v.Ivl[i]
-	return (int64(x.Months)*30+int64(x.Days))*microsPerDay + x.Micros
+	days := int64(x.Months)*30 + int64(x.Days)
+	switch days = min(max(days, -maxGapDays), maxGapDays); {
+	case x.Micros > arrowbatch.MaxTime-days*microsPerDay && days > 0:
+		return arrowbatch.MaxTime
+	case x.Micros < arrowbatch.NoTime-days*microsPerDay && days < 0:
+		return 0
+	}
+	return days*microsPerDay + x.Micros
 }
 
-const microsPerDay = 86400_000_000
+const (
+	microsPerDay = 86400_000_000
+	maxGapDays   = arrowbatch.MaxTime / microsPerDay // as many as microseconds can count
+)
 
 // pick sets rows to the rows of the batch that are in a session.
 func (o *SessionAgg) pick(b *arrowbatch.Batch, gap *arrowbatch.Vec) {
@@ -182,7 +193,7 @@ func (o *SessionAgg) pick(b *arrowbatch.Batch, gap *arrowbatch.Vec) {
 	for i := range b.Len {
 		g := gapMicros(gap, i)
 		switch {
-		case t.IsNull(i) || !usable(t.I64[i]):
+		case t.IsNull(i) || g > 0 && !spans(t.I64[i], g) || !usable(t.I64[i]):
 			null++
 		case g <= 0: // it has a time, and asks for no session
 		case !o.Keep && t.I64[i]+g <= o.w:

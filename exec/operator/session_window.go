@@ -38,7 +38,7 @@ func (s *SessionWindow) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	t, null := b.Cols[s.TimeCol], 0
 	for i := range b.Len {
 		g := gapMicros(gap, i)
-		if t.IsNull(i) || !usable(t.I64[i]) || g <= 0 {
+		if t.IsNull(i) || g <= 0 || !spans(t.I64[i], g) {
 			null++
 			continue
 		}

@@ -19,7 +19,7 @@ func (w *Window) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	w.rows = w.rows[:0]
 	null := 0
 	for i, t := range v.I64[:b.Len] {
-		if v.IsNull(i) || !usable(t) {
+		if v.IsNull(i) || !w.holds(t) {
 			null++
 			continue
 		}

@@ -94,6 +94,10 @@ func (b *Binder) BindOver(x sql.Expr, n logical.Node, table, what string) (expr.
 	return l.scalar(x, what)
 }
 
+// maxSpan is the longest span, 100000 years in microseconds: a time less two of them
+// is still a time.
+const maxSpan = 36_525_000 * 86_400_000_000
+
 // span binds a constant span of time in microseconds, an interval without months.
 func (l *level) span(x sql.Expr, what string) (int64, error) {
 	v, err := l.interval(x, what)
@@ -101,7 +105,11 @@ func (l *level) span(x sql.Expr, what string) (int64, error) {
 		return 0, err
 	}
 	us, ok := plan.SpanOf(v.Ivl[0])
-	if !ok {
+	switch {
+	case v.Ivl[0].Months == 0 && (!ok || us > maxSpan):
+		return 0, sqlerr.New(sqlerr.IntervalFieldOverflow, "%s is too long", what).At(x.Position()).
+			WithHint("It can be 100000 years at most.")
+	case !ok:
 		return 0, sqlerr.New(sqlerr.InvalidParameterValue, "%s must not have months or years", what).At(x.Position()).
 			WithHint("Months differ in length; use days or smaller units.")
 	}

@@ -139,8 +139,9 @@ func (l *level) delay(x sql.Expr) (int64, error) {
 	}
 	us, ok := longSpan(v)
 	switch {
-	case !ok:
-		return 0, sqlerr.New(sqlerr.IntervalFieldOverflow, "%s is too long", what).At(x.Position())
+	case !ok || us > maxSpan:
+		return 0, sqlerr.New(sqlerr.IntervalFieldOverflow, "%s is too long", what).At(x.Position()).
+			WithHint("It can be 100000 years at most.")
 	case us < 0:
 		return 0, sqlerr.New(sqlerr.InvalidParameterValue, "%s must not be negative", what).At(x.Position())
 	}

@@ -40,6 +40,9 @@ type Emit struct {
 	Key  []int
 	// Order is the order of the rows in complete mode; nil: none.
 	Order []SortKey
+	// Stored: the receiver is a view, which keeps the result. In complete mode it
+	// gets the changes that bring it to the whole result of the epoch.
+	Stored bool
 }
 
 // Describe shows the node.

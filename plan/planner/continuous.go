@@ -82,8 +82,9 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	if ip.Key != nil && p.Key == nil {
 		p.Key = []int{}
 	}
-	e := &physical.Emit{Base: same(in), Mode: opt.Mode, Key: p.Key, Order: order}
-	if opt.Mode == physical.Complete {
+	e := &physical.Emit{Base: same(in), Mode: opt.Mode, Key: p.Key, Order: order,
+		Stored: target != nil && !sink}
+	if opt.Mode == physical.Complete && !e.Stored {
 		e.Prop.State, e.Prop.Bound = "result rows", "size of the result"
 	}
 	e.Out = named(in.Schema(), p.Columns)
