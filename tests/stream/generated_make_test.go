@@ -22,10 +22,12 @@ const (
 	genTrunc      = "trunc"       // grouped by a time derived from the event time
 	genPlain      = "plain"
 	genGlobal     = "global"
+	genNested     = "nested"      // windows' groups by key, grouped by window
+	genNestedKeys = "nested_keys" // groups by key, grouped by how many rows they have
 )
 
 var genKinds = []string{genTumble, genHop, genHopOdd, genCumulate, genSession, genSessionRow, genTrunc, genPlain,
-	genGlobal}
+	genGlobal, genNested, genNestedKeys}
 
 // genAgg is an aggregate as a generated query has it. pg is PostgreSQL's spelling of
 // it over the table of rows, if it is another.
@@ -54,6 +56,10 @@ var genSets = [][]genAgg{
 	{{sql: "min(ts)", pg: "min(t)", time: true}, {sql: "max(ts)", pg: "max(t)", time: true},
 		{sql: "sum(i * 2 + 1)"}, {sql: "max(n) - min(n)"}},
 }
+
+// genOuter are the aggregates over groups of c rows with the greatest m.
+var genOuter = []genAgg{{sql: "sum(c)"}, {sql: "max(c)"}, {sql: "min(m)"}, {sql: "max(m)"}, {sql: "avg(m)"},
+	{sql: "count(DISTINCT m)"}, {sql: "sum(m) FILTER (WHERE c > 1)"}, {sql: "array_agg(m ORDER BY m)"}}
 
 // genRow is one row of a generated stream. Times are microseconds.
 type genRow struct {
@@ -109,7 +115,10 @@ var genColumns = func() []column {
 func (s *genStream) source() string { return "src" + strconv.Itoa(s.id) }
 func (s *genStream) sink() string   { return "out" + strconv.Itoa(s.id) }
 
-func (s *genStream) windowed() bool { return s.kind != genPlain && s.kind != genGlobal }
+func (s *genStream) windowed() bool {
+	return s.kind != genPlain && s.kind != genGlobal && s.kind != genNestedKeys
+}
+func (s *genStream) nested() bool   { return s.kind == genNested || s.kind == genNestedKeys }
 func (s *genStream) sessions() bool { return s.kind == genSession || s.kind == genSessionRow }
 
 func pickOf[T any](rng *rand.Rand, list ...T) T { return list[rng.IntN(len(list))] }
@@ -120,13 +129,19 @@ const second = int64(1e6)
 
 // makeStream makes stream number n. Kinds, modes and sets of aggregates go round.
 func makeStream(rng *rand.Rand, id, n int, g *genGroup) *genStream {
-	s := &genStream{id: id, kind: genKinds[n%len(genKinds)], set: n / len(genKinds) % len(genSets), got: newFold()}
+	s := &genStream{id: id, kind: genKinds[n%len(genKinds)], got: newFold()}
 	modes := allModes
 	if !s.windowed() {
 		modes = allModes[1:] // there append is refused
 	}
-	s.mode = modes[n/len(genKinds)/len(genSets)%len(modes)]
-	s.keyed = s.kind == genPlain || s.kind != genGlobal && chance(rng, 75)
+	s.mode, s.set = modes[n/len(genKinds)%len(modes)], n/len(genKinds)/len(allModes)%len(genSets)
+	s.keyed = chance(rng, 75)
+	switch s.kind {
+	case genPlain, genNestedKeys:
+		s.keyed = true
+	case genGlobal, genNested:
+		s.keyed = false
+	}
 	s.delay = pickOf[int64](rng, 0, 1, 2, 5, 10) * second
 	if chance(rng, 10) {
 		s.delay += 500_000
@@ -138,7 +153,14 @@ func makeStream(rng *rand.Rand, id, n int, g *genGroup) *genStream {
 	}
 	s.greatest, s.spilled = chance(rng, 10), chance(rng, 15)
 	s.windows(rng)
-	for _, a := range genSets[s.set] {
+	if s.slide > 0 && chance(rng, 40) { // watermarks at the ends of windows
+		s.delay = s.slide * rng.Int64N(3)
+	}
+	all := genSets[s.set]
+	if s.nested() {
+		all = genOuter
+	}
+	for _, a := range all {
 		if !(a.flat && s.sessions()) {
 			s.aggs = append(s.aggs, a)
 		}
@@ -158,7 +180,7 @@ func makeStream(rng *rand.Rand, id, n int, g *genGroup) *genStream {
 // windows chooses the spans of the windows.
 func (s *genStream) windows(rng *rand.Rand) {
 	switch s.kind {
-	case genTumble:
+	case genTumble, genNested:
 		s.size = pickOf[int64](rng, 1, 3, 7, 10, 60) * second
 		s.slide = s.size
 	case genHop:
@@ -250,8 +272,8 @@ func (s *genStream) moment(rng *rand.Rand, at int64, top []int64, spread int) in
 	case n < 26:
 		t = slices.Min(top) - s.delay - pickOf(rng, 0, 1, second, s.size)
 	}
-	if s.slide > 0 && chance(rng, 15) {
-		t = below(t-s.off, s.slide) + s.off - int64(rng.IntN(2))
+	if s.slide > 0 && chance(rng, 30) {
+		t = below(t-s.off, s.slide) + s.off + pickOf(rng, 0, s.slide, -1)
 	}
 	return t
 }
@@ -327,7 +349,7 @@ func (s *genStream) query() string {
 	}
 	call := ""
 	switch s.kind {
-	case genTumble:
+	case genTumble, genNested:
 		span("TUMBLE", s.size)
 	case genHop, genHopOdd:
 		span("HOP", s.slide, s.size)
@@ -343,7 +365,14 @@ func (s *genStream) query() string {
 	if call != "" {
 		cols, group = []string{"(" + call + ").start", "(" + call + ").end"}, []string{call}
 	}
-	if s.keyed {
+	switch {
+	case s.kind == genNested:
+		from = "(SELECT window_start, window_end, k, count(*) AS c, max(i) AS m FROM " + from +
+			" GROUP BY window_start, window_end, k) g"
+	case s.kind == genNestedKeys:
+		from = "(SELECT k, count(*) AS c, max(i) AS m FROM " + from + " GROUP BY k) g"
+		cols, group = []string{"c"}, []string{"c"}
+	case s.keyed:
 		cols, group = append(slices.Clone(cols), "k"), append(slices.Clone(group), "k")
 	}
 	var list []string

@@ -148,7 +148,7 @@ var genWindows = func() map[string]string {
 		WINDOW island AS (PARTITION BY q, part, color, no)`
 	none := `SELECT r.*, NULL::bigint AS ws, NULL::bigint AS we FROM r`
 	return map[string]string{
-		genTumble: hop, genHop: hop, genHopOdd: hop,
+		genNested: hop, genNestedKeys: none, genTumble: hop, genHop: hop, genHopOdd: hop,
 		genCumulate: `SELECT r.*, z AS ws, z + no * q.slide AS we
 			FROM r JOIN q ON q.id = r.q, LATERAL (SELECT (floor((t - off)::numeric / size) * size)::bigint + off AS z) z,
 			LATERAL generate_series(1, q.size / q.slide) no WHERE z + no * q.slide > t`,
@@ -184,10 +184,16 @@ func (db *genDB) answer(t *testing.T, kind string, set int, streams map[int]*gen
 		list.WriteString(", " + text)
 	}
 	// The end of a session is not what its rows were judged by.
+	from := fmt.Sprintf(`(%s) r JOIN q ON q.id = r.q
+		WHERE (%t OR q.whole OR we IS NULL OR r.mark IS NULL OR we > r.mark) AND (NOT q.final OR we <= q.mark)`,
+		genWindows[kind], one.sessions())
+	key := "CASE WHEN q.keyed THEN k END"
+	if one.nested() {
+		from = "(SELECT q.id, ws, we, k, count(*) AS c, max(i) AS m FROM " + from + " GROUP BY 1, 2, 3, 4) q"
+		key = "CASE WHEN ws IS NULL THEN c END"
+	}
 	text := fmt.Sprintf(`WITH r AS MATERIALIZED (SELECT r.* FROM r JOIN q ON q.id = r.q WHERE q.kind = '%s' AND q.set = %d)
-		SELECT q.id, ws, we, CASE WHEN q.keyed THEN k END, count(*)%s FROM (%s) r JOIN q ON q.id = r.q
-		WHERE (%t OR q.whole OR we IS NULL OR r.mark IS NULL OR we > r.mark) AND (NOT q.final OR we <= q.mark)
-		GROUP BY 1, 2, 3, 4`, kind, set, list.String(), genWindows[kind], one.sessions())
+		SELECT q.id, ws, we, %s, count(*)%s FROM %s GROUP BY 1, 2, 3, 4`, kind, set, key, list.String(), from)
 	res, err := db.conn.PgConn().Exec(t.Context(), text).ReadAll()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -31,9 +31,11 @@ type genGroup struct {
 	// closing: a last row of each split closes all windows before it.
 	closing bool
 	// before says what comes before each epoch: nothing, restart, crash, rescale (another
-	// number of tasks), or moment, a crash within the epoch's two phases.
+	// number of tasks), switch (between real time and epochs), or moment, a crash within
+	// the epoch's two phases.
 	before  []string
 	streams []*genStream
+	paced   bool // a group of real time runs in epochs now
 	e       *engine
 	seen    map[string]int
 }
@@ -98,6 +100,8 @@ func makeGroup(seed uint64) *genGroup {
 			b = "moment"
 		case chance(rng, 10):
 			b = "rescale"
+		case g.trigger == "real_time" && chance(rng, 25):
+			b = "switch"
 		}
 		g.before = append(g.before, b)
 	}
@@ -270,6 +274,17 @@ func (g *genGroup) stop(how string, seed uint64) error {
 			fmt.Fprintf(&text, "PAUSE %s; ALTER SINK %[1]s SET (parallelism = %d); RESUME %[1]s;\n", s.sink(), 1+g.rng.IntN(5))
 		}
 		return g.e.exec(text.String() + "FLUSH") // the splits are open then
+	case "switch":
+		g.paced = !g.paced
+		trigger := "real_time"
+		if g.paced {
+			trigger = "processing_time 1000 days"
+		}
+		var text strings.Builder
+		for _, s := range g.streams {
+			fmt.Fprintf(&text, "ALTER SINK %s SET (trigger = '%s');\n", s.sink(), trigger)
+		}
+		return g.e.exec(text.String())
 	case "crash":
 		g.e.w.mu.Lock()
 		after := g.e.crashed(int(seed%3)*50, seed)
