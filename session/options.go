@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql"
+	"github.com/streamsql/streamsql/state"
 	"github.com/streamsql/streamsql/stream"
 )
 
@@ -84,11 +86,14 @@ func checkTTL(v string) (string, string) {
 	return "", `Write a span of time of at least 10 ms, such as '1 h'.`
 }
 
+// maxParallelism is the number of virtual nodes: no more tasks can have keys.
+const maxParallelism = state.Vnodes
+
 func checkCount(v string) (string, string) {
-	if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > 0 {
+	if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > 0 && n <= maxParallelism {
 		return strconv.Itoa(n), ""
 	}
-	return "", "Write a whole number above 0."
+	return "", fmt.Sprintf("Write a whole number from 1 to %d.", maxParallelism)
 }
 
 func checkSize(v string) (string, string) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -36,8 +37,11 @@ func TestCrashWhileTheStoreIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := 0
+	var mu sync.Mutex
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock() // files are removed in the background
+			defer mu.Unlock()
 			ops++
 			for seed := range uint64(12) {
 				kept := int(seed) * 9

@@ -242,6 +242,11 @@ func CheckSource(r catalog.Resolver, o *catalog.Object) (tables []catalog.Object
 func CheckQuery(r catalog.Resolver, o *catalog.Object, root physical.Node, reads []*catalog.Object) (
 	tables []catalog.ObjectID, err error,
 ) {
+	if _, given := o.Options[LateRowsOption]; given && !anyDropsLate(root) {
+		return nil, sqlerr.New(sqlerr.InvalidParameterValue,
+			"option %q has no effect: nothing in the query drops late rows", LateRowsOption).
+			WithHint("Rows are late for windows, keys and duplicates that a watermark closes. Leave the option out.")
+	}
 	if k, _ := keepOf(o, LateRowsOption); k.Table != nil {
 		t, err := tableFor(r, k.Table)
 		if err != nil {
@@ -250,6 +255,10 @@ func CheckQuery(r catalog.Resolver, o *catalog.Object, root physical.Node, reads
 		tables = append(tables, t.ID)
 	}
 	return tables, checkNodes(r, o, root, reads)
+}
+
+func anyDropsLate(n physical.Node) bool {
+	return dropsLate(n) || slices.ContainsFunc(n.Children(), anyDropsLate)
 }
 
 func checkNodes(r catalog.Resolver, o *catalog.Object, n physical.Node, reads []*catalog.Object) error {
