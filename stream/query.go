@@ -160,6 +160,9 @@ func (q *Query) alter(o *catalog.Object, opt options) {
 		q.poke()
 		return
 	}
+	if !q.runs() {
+		return // whoever starts it reads its options then
+	}
 	spawn.Go("restart query", func() error {
 		q.life.Lock()
 		defer q.life.Unlock()
