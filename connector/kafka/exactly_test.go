@@ -175,7 +175,7 @@ func committed(t *testing.T, addr, topic string) []*kgo.Record {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	var out []*kgo.Record
 	// What was aborted at the end, its marker behind an open transaction, never comes.
-	for moved := time.Now(); len(left) > 0 && time.Since(moved) < 2*time.Second; {
+	for moved := time.Now(); len(left) > 0 && time.Since(moved) < 5*time.Second; {
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		f := c.PollFetches(ctx)
 		cancel()
