@@ -80,8 +80,8 @@ func cacheBytes() int64 {
 	return most
 }
 
-// limitHeap makes the garbage collector keep within the limit of the control group,
-// where the environment says nothing of it.
+// limitHeap makes the garbage collector keep within nine tenths of the memory that the
+// process may use, where GOMEMLIMIT says nothing.
 func limitHeap() {
 	if n := memoryLimit(); n > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(n / 10 * 9)

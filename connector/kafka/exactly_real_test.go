@@ -35,13 +35,7 @@ func TestRealExpiredTransaction(t *testing.T) {
 	s := realServer(t, "transaction_timeout", "1 s", "compression", "zstd")
 	s.mustStart()
 	s.run(0, 10)
-	if err := s.write(10, 2000); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	s.crash()
+	s.crashPrepared(10, 2000)
 	time.Sleep(3 * time.Second)
 	s.wantIDs(10)
 	s.mustStart()

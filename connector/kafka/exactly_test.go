@@ -222,6 +222,18 @@ func (s *server) wantIDs(n int) {
 	}
 }
 
+// crashPrepared writes and prepares the rows from to to-1 and crashes before the commit.
+func (s *server) crashPrepared(from, to int) {
+	s.t.Helper()
+	if err := s.write(from, to); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.prepare(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.crash()
+}
+
 func shortList(v []int) []int { return v[:min(len(v), 50)] }
 
 func TestExactlyOnce(t *testing.T) {
@@ -331,13 +343,7 @@ func TestExpiredTransaction(t *testing.T) {
 		s := newServer(t, addr, "transaction_timeout", "1 s", "compression", codec)
 		s.mustStart()
 		s.run(0, 10)
-		if err := s.write(10, 2000); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.prepare(); err != nil {
-			t.Fatal(err)
-		}
-		s.crash()
+		s.crashPrepared(10, 2000)
 		time.Sleep(1200 * time.Millisecond)
 		s.wantIDs(10)
 		s.mustStart()
@@ -358,11 +364,7 @@ func TestLostAnswerOfRewrite(t *testing.T) {
 	s := newServer(t, addr, "transaction_timeout", "1 s")
 	s.mustStart()
 	s.run(0, 10)
-	s.write(10, 20)
-	if err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	s.crash()
+	s.crashPrepared(10, 20)
 	time.Sleep(1200 * time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	lose := 2 // the first is for the dead transaction
@@ -399,11 +401,7 @@ func TestOutboxGone(t *testing.T) {
 	s := newServer(t, addr, "transaction_timeout", "1 s", "outbox_max_bytes", "1 kB")
 	s.mustStart()
 	s.run(0, 10)
-	s.write(10, 500)
-	if err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	s.crash()
+	s.crashPrepared(10, 500)
 	time.Sleep(1200 * time.Millisecond)
 	err := s.start()
 	wantError(t, err, sqlerr.DataCorrupted, `epoch 2 is lost to topic "t"`)
@@ -421,11 +419,7 @@ func TestLargerThanOutbox(t *testing.T) {
 	_, addr := cluster(t, 3)
 	s := newServer(t, addr, "outbox_max_bytes", "1 kB")
 	s.mustStart()
-	s.write(0, 5000)
-	if err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	s.crash()
+	s.crashPrepared(0, 5000)
 	s.mustStart()
 	s.wantIDs(5000)
 }

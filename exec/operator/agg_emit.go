@@ -116,13 +116,7 @@ func (o *HashAgg) rows(bk *bucket, del, ins pick, res *arrowbatch.Batch, start, 
 	if err := bk.groups.AppendColumns(keys.Cols, ids); err != nil {
 		return nil, err
 	}
-	out := &arrowbatch.Batch{Len: n, Cols: make([]*arrowbatch.Vec, len(o.Out))}
-	if len(del.ids) > 0 {
-		out.Ops = make([]arrowbatch.Op, n)
-		for i := range del.ids {
-			out.Ops[i] = arrowbatch.Delete
-		}
-	}
+	out := deletesFirst(len(del.ids), n, len(o.Out))
 	for i, c := range o.Out {
 		switch c.Kind {
 		case OutKey:
@@ -138,6 +132,19 @@ func (o *HashAgg) rows(bk *bucket, del, ins pick, res *arrowbatch.Batch, start, 
 		}
 	}
 	return out, nil
+}
+
+// deletesFirst makes a batch of n rows without columns, of which the first dels are
+// deletes.
+func deletesFirst(dels, n, cols int) *arrowbatch.Batch {
+	out := &arrowbatch.Batch{Len: n, Cols: make([]*arrowbatch.Vec, cols)}
+	if dels > 0 {
+		out.Ops = make([]arrowbatch.Op, n)
+		for i := range dels {
+			out.Ops[i] = arrowbatch.Delete
+		}
+	}
+	return out
 }
 
 // constant returns a column of one time, the bucket's.

@@ -100,13 +100,7 @@ func (o *SessionAgg) build(del, ins pick, res *arrowbatch.Batch) (*arrowbatch.Ba
 	if err := o.groups.AppendColumns(keys.Cols, groups); err != nil {
 		return nil, err
 	}
-	out := &arrowbatch.Batch{Len: n, Cols: make([]*arrowbatch.Vec, len(o.Out))}
-	if len(del.ids) > 0 {
-		out.Ops = make([]arrowbatch.Op, n)
-		for i := range del.ids {
-			out.Ops[i] = arrowbatch.Delete
-		}
-	}
+	out := deletesFirst(len(del.ids), n, len(o.Out))
 	for i, c := range o.Out {
 		switch c.Kind {
 		case OutKey:
