@@ -79,8 +79,9 @@ type sinkOptions struct {
 	path   string
 	format connector.Format
 	// cols are the columns written: the spec's, then the op column if there is one.
-	cols []connector.Column
-	op   bool
+	cols        []connector.Column
+	op          bool
+	compression string
 }
 
 func readSink(s *connector.Spec) (sinkOptions, error) {
@@ -89,7 +90,8 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 		path: o.Required("path"),
 		format: connector.ReadFormat(s, o, connector.FormatSupport{Envelopes: []string{"plain"},
 			Encodes: encodes}),
-		cols: s.Columns,
+		cols:        s.Columns,
+		compression: o.Enum("compression", noCompression, noCompression, gzipped, zstandard),
 	}
 	if name := o.String("op_column", ""); name != "" {
 		for _, c := range s.Columns {
@@ -108,6 +110,6 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 			`sink "%s" writes files, which take inserts only, but its query changes rows`, s.Name).
 			WithHint("Use output_mode = 'append', or name a column for the operation with op_column = 'op'.")
 	}
-	_, err := p.format.Encoder(p.cols)
+	_, err := newEncoding(&p.format, p.cols, p.compression)
 	return p, err
 }

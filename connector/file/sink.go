@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
-	"github.com/streamsql/streamsql/format"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -58,7 +58,7 @@ const (
 )
 
 func (s *sink) Open(_ context.Context, part int) (connector.Writer, error) {
-	enc, err := s.opts.format.Encoder(s.opts.cols)
+	enc, err := newEncoding(&s.opts.format, s.opts.cols, s.opts.compression)
 	if err != nil {
 		return nil, err
 	}
@@ -145,15 +145,13 @@ func (s *sink) Close() error { return nil }
 type writer struct {
 	sink *sink
 	part int
-	enc  *format.Encoder
+	enc  encoding
 	f    *os.File // of the epoch in work; nil before its first row
-	buf  []byte
+	out  fileWriter
+	rows []int32
 	cols []*arrowbatch.Vec
 	op   *arrowbatch.Vec
 }
-
-// flushBytes is when the buffer is written out.
-const flushBytes = 256 << 10
 
 // The words of the op column.
 var opWords = [2]string{arrowbatch.Insert: "insert", arrowbatch.Delete: "delete"}
@@ -171,15 +169,11 @@ func (w *writer) Write(_ context.Context, b *arrowbatch.Batch) error {
 			return err
 		}
 	}
-	for i := range b.Len {
-		w.buf = w.enc.AppendLine(w.buf, cols, i)
-		if len(w.buf) >= flushBytes {
-			if err := w.flush(); err != nil {
-				return err
-			}
-		}
+	for i := len(w.rows); i < b.Len; i++ {
+		w.rows = append(w.rows, int32(i))
 	}
-	return nil
+	_, err = w.out.write(cols, w.rows[:b.Len], math.MaxInt64)
+	return w.written(err)
 }
 
 // columns returns the batch's columns with that of the op.
@@ -209,13 +203,12 @@ func (w *writer) create() error {
 		return osError("create file", path, err)
 	}
 	w.f = f
-	w.buf = w.enc.AppendHeader(w.buf[:0])
-	return nil
+	w.out, err = w.enc.create(f)
+	return err
 }
 
-func (w *writer) flush() error {
-	_, err := w.f.Write(w.buf)
-	w.buf = w.buf[:0]
+// written gives the file up after an error.
+func (w *writer) written(err error) error {
 	if err != nil {
 		err = osError("write to file", w.f.Name(), err)
 		w.drop()
@@ -235,13 +228,10 @@ func (w *writer) Prepare(_ context.Context, e connector.Epoch) ([]byte, error) {
 	if w.f == nil {
 		return nil, nil
 	}
-	if err := w.flush(); err != nil {
+	if err := w.written(w.out.close()); err != nil {
 		return nil, err
 	}
-	ext := w.sink.opts.format.Encode
-	if ext == format.Text {
-		ext = "txt"
-	}
+	ext := w.enc.ext()
 	p := prepared{Temp: fmt.Sprintf(tempName, e, w.part, ext), Name: fmt.Sprintf(finalName, e, w.part, ext)}
 	if final := filepath.Join(w.sink.dir, p.Name); exists(final) {
 		w.drop()

@@ -115,6 +115,7 @@ var libraries = map[string][]string{
 	"github.com/prometheus":             {"metrics", "web", "cmd"},
 	"github.com/hamba/avro":             {"format"},
 	"github.com/bufbuild/protocompile":  {"format"},
+	"github.com/klauspost/compress":     {"connector/file"},
 	"google.golang.org/protobuf":        {"format"},
 	"github.com/zeebo/xxh3":             nil, // anywhere
 	"github.com/jackc/pgx":              {},  // tests only
