@@ -7,16 +7,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Fetch calls fn for each of the keys, which are in ascending order, that the store
-// has, with its number and value; the value is valid during the call. Filters of the
-// store's tables make a key that is not there cheap.
-func (s *Store) Fetch(keys [][]byte, fn func(k int, val []byte) error) (err error) {
+// Fetch calls fn for each of the keys, which are sorted, that the store has, with its
+// number and value; the value is valid during the call. Filters of the store's tables
+// make a key that is not there cheap.
+func (s *Store) Fetch(keys *KeyList, fn func(k int, val []byte) error) (err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
 	if err != nil {
 		return readError(err)
 	}
 	defer func() { err = errors.Join(err, readError(it.Close())) }()
-	for k, key := range keys {
+	for k := range keys.Len() {
+		key := keys.Key(k)
 		if !it.SeekPrefixGE(key) || !bytes.Equal(it.Key(), key) {
 			if it.Error() != nil {
 				return nil // Close has it

@@ -17,8 +17,6 @@ const (
 	failed                       // its result is an error
 	rowless                      // noted as having no rows
 	forgotten                    // dropped after TTL, or not to be emitted from here
-	savedNow                     // in now
-	savedBefore                  // in prev
 )
 
 // bucket is the groups of one window (or pane, or all groups of a table that is
@@ -34,10 +32,9 @@ type bucket struct {
 	emitList   []int32
 	saveList   []int32
 	stored     bool // the store has keys of it
-	// away: the store has groups that are not here. now and prev are the groups that
-	// were saved in the last epoch and the one before it.
-	away      bool
-	now, prev []int32
+	// away: the store has groups, or values of DISTINCT aggregates, that are not here.
+	away bool
+	ages ages
 	// errs are the errors of the groups with the flag failed.
 	errs map[int32]*sqlerr.Error
 
@@ -81,14 +78,14 @@ func (bk *bucket) reset() {
 	bk.rows, bk.flags = bk.rows[:0], bk.flags[:0]
 	bk.emitList, bk.saveList, bk.sel = bk.emitList[:0], bk.saveList[:0], bk.sel[:0]
 	bk.stored, bk.dead, bk.away = false, 0, false
-	bk.now, bk.prev = bk.now[:0], bk.prev[:0]
+	bk.ages = bk.ages[:0]
 	clear(bk.errs)
 	bk.dropOld()
 }
 
 // bytes is about the memory of the bucket.
 func (bk *bucket) bytes() int {
-	lists := cap(bk.emitList) + cap(bk.saveList) + cap(bk.sel) + cap(bk.now) + cap(bk.prev)
+	lists := cap(bk.emitList) + cap(bk.saveList) + cap(bk.sel) + cap(bk.ages)
 	size := bk.groups.Bytes() + cap(bk.rows)*8 + cap(bk.flags) + lists*4
 	for i, a := range bk.accs {
 		size += aggregate.Bytes(a)
@@ -150,7 +147,9 @@ func (o *HashAgg) update(bk *bucket, b *arrowbatch.Batch, all bool) error {
 		}
 	}
 	for i := range o.Aggs {
-		o.updateAgg(bk, i, b, rows)
+		if err := o.updateAgg(bk, i, b, rows); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -217,7 +216,7 @@ func (o *HashAgg) keepOld(bk *bucket, ids []int32) {
 
 // updateAgg takes rows into one aggregate, through its filter and its set of
 // distinct values.
-func (o *HashAgg) updateAgg(bk *bucket, i int, b *arrowbatch.Batch, rows []int32) {
+func (o *HashAgg) updateAgg(bk *bucket, i int, b *arrowbatch.Batch, rows []int32) error {
 	call := &o.Aggs[i]
 	args := o.args[i]
 	for k, c := range call.Cols {
@@ -227,12 +226,20 @@ func (o *HashAgg) updateAgg(bk *bucket, i int, b *arrowbatch.Batch, rows []int32
 	if call.Filter >= 0 {
 		ids, rows = o.filter(b.Cols[call.Filter], ids, rows)
 	}
-	if bk.sets[i] != nil {
-		ids, rows, ops = bk.sets[i].changes(ids, rows, args[:call.nargs()], b)
+	if set := bk.sets[i]; set != nil {
+		from := set.values.Len()
+		set.lookup(ids, rows, args[:call.nargs()], b)
+		if bk.away {
+			if err := o.fetchValues(bk, i, from); err != nil {
+				return err
+			}
+		}
+		ids, rows, ops = set.changes(b)
 	}
 	if len(ids) > 0 {
 		bk.accs[i].Update(ids, rows, args, ops)
 	}
+	return nil
 }
 
 // filter keeps the rows for which the column is true.

@@ -52,13 +52,15 @@ func (bk *bucket) sparse() bool {
 // store may still have them as they were and would be asked for them.
 func (o *HashAgg) compact(bk *bucket) error {
 	return o.rebuild(bk, func(id int32) bool {
-		return bk.live(id) || bk.away && bk.flags[id]&(savedNow|savedBefore) != 0
+		return bk.live(id) || bk.away && o.tier.holds(bk.ages.of(id))
+	}, func(s *distinctSet, id int32) bool {
+		return s.counts[id] > 0 || bk.away && o.tier.holds(s.ages.of(id))
 	})
 }
 
-// rebuild builds a bucket anew from the groups that stay, between epochs: nothing is to
-// be emitted or saved.
-func (o *HashAgg) rebuild(bk *bucket, stays func(id int32) bool) error {
+// rebuild builds a bucket anew from the groups that stay and the values of theirs that
+// do, between epochs: nothing is to be emitted or saved.
+func (o *HashAgg) rebuild(bk *bucket, stays func(id int32) bool, valueStays func(s *distinctSet, id int32) bool) error {
 	nb := o.newBucket(bk.start, bk.end)
 	nb.stored, nb.away = bk.stored, bk.away
 	var keep []int32
@@ -92,13 +94,13 @@ func (o *HashAgg) rebuild(bk *bucket, stays func(id int32) bool) error {
 			nb.fail(int32(k), err)
 		}
 	}
-	nb.now, nb.prev = renumber(nb.now, bk.now, place), renumber(nb.prev, bk.prev, place)
+	nb.ages = bk.ages.renumbered(keep)
 	for _, f := range nb.flags {
 		if f&rowless != 0 {
 			nb.dead++
 		}
 	}
-	if err := nb.takeSets(bk, place); err != nil {
+	if err := nb.takeSets(bk, place, valueStays); err != nil {
 		return err
 	}
 	if o.exp != nil {
@@ -109,35 +111,31 @@ func (o *HashAgg) rebuild(bk *bucket, stays func(id int32) bool) error {
 	return nil
 }
 
-// renumber appends to dst the new numbers of the groups that have one.
-func renumber(dst, ids, place []int32) []int32 {
-	for _, id := range ids {
-		if place[id] >= 0 {
-			dst = append(dst, place[id])
-		}
-	}
-	return dst
-}
-
-// takeSets copies the distinct values that have rows, of groups numbered anew.
-func (nb *bucket) takeSets(bk *bucket, place []int32) error {
-	var buf []byte
+// takeSets copies the distinct values that stay, of groups numbered anew.
+func (nb *bucket) takeSets(bk *bucket, place []int32, stays func(s *distinctSet, id int32) bool) error {
 	for i, s := range bk.sets {
 		if s == nil {
 			continue
 		}
+		to := nb.sets[i]
+		var keep []int32
 		for id, n := range s.counts {
-			if n <= 0 {
+			if !stays(s, int32(id)) {
 				continue
 			}
-			group, vals := s.key(buf, int32(id))
-			if !bk.live(group) {
+			group, vals := s.key(int32(id))
+			if place[group] < 0 || bk.flags[group]&forgotten != 0 {
 				continue
 			}
-			if err := nb.sets[i].add(place[group], vals, n); err != nil {
+			at, err := to.entry(place[group], vals)
+			if err != nil {
 				return err
 			}
+			to.restore(at, place[group], n)
+			to.note(at)
+			keep = append(keep, int32(id))
 		}
+		to.ages = s.ages.renumbered(keep)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"encoding/binary"
+
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/state"
 )
@@ -17,10 +19,12 @@ type distinctSet struct {
 	gone   []bool  // noted as having no rows
 	dead   int     // how many are
 	sizes  []int32 // by group: values that have rows
+	ages   ages
 	group  *arrowbatch.Vec
 	cols   []*arrowbatch.Vec
 
 	ids, outIDs, outRows []int32
+	buf                  []byte
 }
 
 func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
@@ -30,19 +34,18 @@ func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
 
 // bytes is about the memory of the set.
 func (d *distinctSet) bytes() int {
-	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone) + cap(d.sizes)*4
+	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone) + cap(d.sizes)*4 + cap(d.ages)*4
 }
 
 func (d *distinctSet) reset() {
 	d.values.Reset()
 	d.counts, d.save, d.saving = d.counts[:0], d.save[:0], d.saving[:0]
-	d.gone, d.dead, d.sizes = d.gone[:0], 0, d.sizes[:0]
+	d.gone, d.dead, d.sizes, d.ages = d.gone[:0], 0, d.sizes[:0], d.ages[:0]
 }
 
-// changes returns the groups, rows and ops (by row of the batch) that the set's
-// changes stand for. Rows with a NULL argument are left out unless nulls is set.
-func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arrowbatch.Batch,
-) (outIDs, outRows []int32, ops []arrowbatch.Op) {
+// lookup finds the entries of rows, of the groups ids. Rows with a NULL argument are
+// left out unless nulls is set.
+func (d *distinctSet) lookup(ids, rows []int32, args []*arrowbatch.Vec, b *arrowbatch.Batch) {
 	d.group.Resize(b.Len)
 	use := d.outRows[:0]
 	gids := d.outIDs[:0]
@@ -57,12 +60,23 @@ func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arro
 		d.group.I32[i] = id
 		use, gids = append(use, i), append(gids, id)
 	}
+	d.outRows, d.outIDs = use, gids
 	d.cols = append(append(d.cols[:0], d.group), args...)
 	d.ids = resizeIDs(d.ids, len(use))
 	d.values.Lookup(d.cols, use, d.ids)
+	d.grow()
+}
+
+func (d *distinctSet) grow() {
 	for len(d.counts) < d.values.Len() {
 		d.counts, d.saving = append(d.counts, 0), append(d.saving, false)
 	}
+}
+
+// changes returns the groups, rows and ops (by row of the batch) that the set's
+// changes stand for, of the rows that were looked up.
+func (d *distinctSet) changes(b *arrowbatch.Batch) (outIDs, outRows []int32, ops []arrowbatch.Op) {
+	use, gids := d.outRows, d.outIDs
 	n := 0
 	for k, id := range d.ids {
 		i := use[k]
@@ -79,7 +93,6 @@ func (d *distinctSet) changes(ids, rows []int32, args []*arrowbatch.Vec, b *arro
 		use[n], gids[n] = i, gids[k]
 		n++
 	}
-	d.outRows, d.outIDs = use, gids
 	return gids[:n], use[:n], b.Ops
 }
 
@@ -94,29 +107,43 @@ func anyNull(args []*arrowbatch.Vec, i int) bool {
 
 // add restores a count.
 func (d *distinctSet) add(group int32, src []byte, n int64) error {
-	g := arrowbatch.NewFlat(arrowbatch.Int32, 0)
-	defer g.Release()
-	g.AppendInt32(group)
-	id, rest, err := d.values.AddKey(append(g.AppendKey(nil, 0), src...))
-	if err != nil || len(rest) != 0 {
-		return errState
+	id, err := d.entry(group, src)
+	if err != nil {
+		return err
 	}
-	for len(d.counts) < d.values.Len() {
-		d.counts, d.saving = append(d.counts, 0), append(d.saving, false)
-	}
-	d.counts[id] = n
-	d.grown(group, 1)
+	d.restore(id, group, n)
 	return nil
 }
 
-// key returns the group number and the key of the values of entry id.
-func (d *distinctSet) key(dst []byte, id int32) (group int32, vals []byte) {
-	dst = d.values.AppendKey(dst[:0], id)
-	g := arrowbatch.NewFlat(arrowbatch.Int32, 0)
-	defer g.Release()
-	rest, err := g.DecodeKey(dst)
-	if err != nil {
-		return 0, nil
+// entry returns the entry of a group's values, by their key, made if need be.
+func (d *distinctSet) entry(group int32, vals []byte) (int32, error) {
+	d.buf = append(appendGroupNumber(d.buf[:0], group), vals...)
+	id, rest, err := d.values.AddKey(d.buf)
+	if err != nil || len(rest) != 0 {
+		return 0, errState
 	}
-	return g.I32[0], rest
+	d.grow()
+	return id, nil
+}
+
+// restore gives an entry the count that it had.
+func (d *distinctSet) restore(id, group int32, n int64) {
+	d.counts[id] = n
+	if n > 0 {
+		d.grown(group, 1)
+	}
+}
+
+// groupNumberBytes is how long a group's number is in the key code of an entry.
+const groupNumberBytes = 5
+
+func appendGroupNumber(dst []byte, group int32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 1), uint32(group)^1<<31)
+}
+
+// key returns the group number and the key of the values of entry id. The key is valid
+// until the next call.
+func (d *distinctSet) key(id int32) (group int32, vals []byte) {
+	d.buf = d.values.AppendKey(d.buf[:0], id)
+	return int32(binary.BigEndian.Uint32(d.buf[1:]) ^ 1<<31), d.buf[groupNumberBytes:]
 }

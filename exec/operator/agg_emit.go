@@ -267,18 +267,24 @@ func (o *HashAgg) merge(into, from *bucket) error {
 	ids := make([]int32, n)
 	into.groups.Lookup(keys.Cols, nil, ids)
 	o.grow(into)
+	for k, id := range ids {
+		if err := o.mergeGroup(into, id, from, int32(k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeGroup adds what group k of a bucket has to group id of another one.
+func (o *HashAgg) mergeGroup(into *bucket, id int32, from *bucket, k int32) error {
 	for i, a := range into.accs {
-		for k, id := range ids {
-			o.buf[0] = from.accs[i].Append(o.buf[0][:0], int32(k))
-			if _, err := a.Merge(id, o.buf[0]); err != nil {
-				return err
-			}
+		o.buf[0] = from.accs[i].Append(o.buf[0][:0], k)
+		if _, err := a.Merge(id, o.buf[0]); err != nil {
+			return err
 		}
 	}
 	if !o.AppendOnly {
-		for k, id := range ids {
-			into.rows[id] += from.rows[k]
-		}
+		into.rows[id] += from.rows[k]
 	}
 	return nil
 }

@@ -45,6 +45,11 @@ func (o *HashAgg) recycle(bk *bucket) {
 
 // closeWindow merges the panes of a window and sends the result.
 func (o *HashAgg) closeWindow(start, end int64) error {
+	for p := start + o.pane; p <= end; p += o.pane {
+		if bk := o.buckets[p]; bk != nil && bk.away {
+			return o.closeAway(start, end)
+		}
+	}
 	merged := o.newBucket(start, end)
 	defer o.recycle(merged)
 	var err error

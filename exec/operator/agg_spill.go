@@ -1,10 +1,8 @@
 package operator
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/state"
@@ -12,111 +10,86 @@ import (
 
 // Groups that do not fit into memory are in the store alone. A bucket some of whose
 // groups are there is away: a key that is new to its table is looked for in the store
-// first. What leaves the table is in the store as it was at the last barrier, and
-// committed: groups saved in this epoch or in one that is being committed stay.
+// first, and so is a value that is new to a set of DISTINCT values.
 
-// canSpill tells whether groups may be left to the store: where a group is one key of
-// it, and nothing asks for all groups but the close of a window.
-func (o *HashAgg) canSpill() bool {
-	if o.Budget == nil || o.rt.Store == nil || len(o.KeyCols) == 0 || o.panes || o.Keep || o.exp != nil {
-		return false
-	}
-	for _, a := range o.Aggs {
-		if a.Distinct {
-			return false
+// canSpill tells whether groups may be left to the store: where nothing asks for all
+// groups but the close of a window.
+func (o *HashAgg) canSpill() bool { return len(o.KeyCols) > 0 && o.exp == nil }
+
+// allAges adds the ages of all entries of the bucket to a list.
+func (bk *bucket) allAges(to []ages) []ages {
+	bk.ages.fill(bk.groups.Len())
+	to = append(to, bk.ages)
+	for _, s := range bk.sets {
+		if s != nil {
+			s.ages.fill(len(s.counts))
+			to = append(to, s.ages)
 		}
 	}
-	return true
+	return to
 }
 
-// aged notes which groups the store may not have yet, after a save.
-func (o *HashAgg) aged(bk *bucket, saved []int32) {
-	for _, id := range bk.prev {
-		bk.flags[id] &^= savedBefore
-	}
-	bk.prev, bk.now = bk.now, append(bk.prev[:0], saved...)
-	for _, id := range bk.prev {
-		bk.flags[id] = bk.flags[id]&^savedNow | savedBefore
-	}
-	for _, id := range bk.now {
-		bk.flags[id] |= savedNow
-	}
-}
-
-// spill leaves groups to the store, of the largest buckets first, until the state is
-// within its budget or nothing more can go. It returns the bytes that are left.
+// spill leaves groups to the store until the state is within its budget or nothing more
+// can go. It returns the bytes that are left.
 func (o *HashAgg) spill(size int) (int, error) {
-	if !o.spills || size <= o.Budget() {
+	if !o.tier.over(size) {
 		return size, nil
 	}
-	bks := make([]*bucket, 0, len(o.buckets))
-	sizes := map[*bucket]int{}
-	for _, bk := range o.buckets {
-		bks = append(bks, bk)
-		sizes[bk] = bk.bytes()
-	}
-	slices.SortFunc(bks, func(a, b *bucket) int { return sizes[b] - sizes[a] })
-	hold := savedNow
-	if o.committed.Load()+1 < o.epoch {
-		hold |= savedBefore
-	}
+	o.dropSlide()
 	clear(o.free)
 	o.free = o.free[:0]
+	var all []ages
+	bks := make([]*bucket, 0, len(o.buckets))
+	for _, bk := range o.buckets {
+		bks = append(bks, bk)
+		all = bk.allAges(all)
+	}
+	from, ok := o.tier.cut(size, all...)
+	if !ok {
+		return size, nil
+	}
+	left := 0
 	for _, bk := range bks {
-		if size <= o.Budget()/2 {
-			break
-		}
-		stay := 0
-		for _, f := range bk.flags {
-			if f&hold != 0 {
-				stay++
-			}
-		}
-		if 10*stay > 9*bk.groups.Len() { // not worth it
+		left += bk.bytes()
+		if !bk.leaves(from) {
 			continue
 		}
-		if err := o.rebuild(bk, func(id int32) bool { return bk.flags[id]&hold != 0 }); err != nil {
+		left -= bk.bytes()
+		// A value that stays was used no later than its group, which stays then, too.
+		err := o.rebuild(bk, func(id int32) bool { return bk.ages.of(id) >= from },
+			func(s *distinctSet, id int32) bool { return s.ages.of(id) >= from })
+		if err != nil {
 			return size, err
 		}
 		nb := o.buckets[bk.end]
 		nb.away = true
-		size += nb.bytes() - sizes[bk]
+		left += nb.bytes()
+		clear(o.free)
+		o.free = o.free[:0]
 	}
-	clear(o.free)
-	o.free = o.free[:0]
-	return size, nil
+	return left, nil
+}
+
+// leaves tells whether an entry was last used before an age.
+func (bk *bucket) leaves(from uint32) bool {
+	for _, a := range bk.allAges(nil) {
+		for _, e := range a {
+			if e < from {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fetch brings the groups from number from on, which are new to the table, from the
 // store, if they are there.
 func (o *HashAgg) fetch(bk *bucket, from int) error {
-	n := bk.groups.Len() - from
-	if n == 0 || !bk.away {
+	if !bk.away || bk.groups.Len() == from {
 		return nil
 	}
-	prefix := appendBucketEnd(o.prefix(0), bk.end)
-	arena, ends := o.keys[:0], make([]int, n)
-	for k := range ends {
-		arena = appendGroupKey(append(arena, prefix...), bk.groups, int32(from+k))
-		ends[k] = len(arena)
-	}
-	o.keys = arena
-	keys, order := make([][]byte, n), make([]int, n)
-	for k := range keys {
-		begin := 0
-		if k > 0 {
-			begin = ends[k-1]
-		}
-		keys[k], order[k] = arena[begin:ends[k]], k
-	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(keys[a], keys[b]) })
-	sorted := make([][]byte, n)
-	for k, i := range order {
-		sorted[k] = keys[i]
-	}
 	var found []int32
-	err := o.rt.Store.Fetch(sorted, func(k int, val []byte) error {
-		id := int32(from + order[k])
+	err := o.tier.fetchNew(appendBucketEnd(o.prefix(0), bk.end), bk.groups, from, func(id int32, val []byte) error {
 		found = append(found, id)
 		return o.restoreGroup(bk, id, val)
 	})
@@ -131,6 +104,27 @@ func (o *HashAgg) fetch(bk *bucket, from int) error {
 		bk.fail(id, err)
 	}
 	return nil
+}
+
+// fetchValues brings the values of a DISTINCT aggregate from number from on.
+func (o *HashAgg) fetchValues(bk *bucket, agg, from int) error {
+	set := bk.sets[agg]
+	keys := &o.tier.keys
+	keys.Begin(appendBucketEnd(o.prefix(uint8(agg+1)), bk.end))
+	for id := from; id < set.values.Len(); id++ {
+		group, vals := set.key(int32(id))
+		o.keys = append(appendGroupKey(o.keys[:0], bk.groups, group), vals...)
+		keys.AddKey(int32(id), o.keys)
+	}
+	return o.tier.fetch(func(id int32, val []byte) error {
+		n, w := binary.Varint(val)
+		if w <= 0 {
+			return errState
+		}
+		group, _ := set.key(id)
+		set.restore(id, group, n)
+		return nil
+	})
 }
 
 // lookup finds the groups of rows in the table and in the store.

@@ -36,42 +36,49 @@ func (o *HashAgg) save(d *state.Delta) error {
 		}
 	}
 	o.dropped = o.dropped[:0]
-	base := len(o.prefix(0))
-	key := o.prefix(0)
-	var val []byte
-	for end, bk := range o.buckets {
-		key = appendBucketEnd(key[:base], end)
-		for _, id := range bk.saveList {
-			bk.flags[id] &^= toSave
-			bk.note(id)
-			key = appendGroupKey(key[:base+8], bk.groups, id)
-			if !bk.live(id) {
-				if bk.stored {
-					d.Delete(key)
-				}
-				continue
-			}
-			rows := int64(1)
-			if len(bk.rows) > 0 {
-				rows = bk.rows[id]
-			}
-			val = binary.AppendVarint(val[:0], rows)
-			if o.exp != nil {
-				val = binary.AppendVarint(val, o.exp.date(id))
-			}
-			for _, a := range bk.accs {
-				val = a.Append(val, id)
-			}
-			d.Put(key, val)
-		}
-		bk.stored = bk.stored || len(bk.saveList) > 0
-		if o.spills {
-			o.aged(bk, bk.saveList)
-		}
-		bk.saveList = bk.saveList[:0]
+	for _, bk := range o.buckets {
+		o.saveGroups(d, bk)
 		o.saveSets(d, bk)
 	}
 	return nil
+}
+
+func (o *HashAgg) saveGroups(d *state.Delta, bk *bucket) {
+	if len(bk.saveList) == 0 {
+		return
+	}
+	keys, val := &o.saved, o.keys
+	keys.Begin(appendBucketEnd(o.prefix(0), bk.end))
+	for _, id := range bk.saveList {
+		bk.flags[id] &^= toSave
+		bk.note(id)
+		bk.ages.use(o.tier, id)
+		keys.Add(bk.groups, id)
+	}
+	keys.Sort()
+	for k := range keys.Len() {
+		id := keys.ID(k)
+		if !bk.live(id) {
+			if bk.stored {
+				d.Delete(keys.Key(k))
+			}
+			continue
+		}
+		rows := int64(1)
+		if len(bk.rows) > 0 {
+			rows = bk.rows[id]
+		}
+		val = binary.AppendVarint(val[:0], rows)
+		if o.exp != nil {
+			val = binary.AppendVarint(val, o.exp.date(id))
+		}
+		for _, a := range bk.accs {
+			val = a.Append(val, id)
+		}
+		d.Put(keys.Key(k), val)
+	}
+	bk.stored = true
+	bk.saveList, o.keys = bk.saveList[:0], val
 }
 
 // appendGroupKey appends vnode and key of a group.
@@ -83,22 +90,27 @@ func appendGroupKey(dst []byte, g *state.Groups, id int32) []byte {
 }
 
 func (o *HashAgg) saveSets(d *state.Delta, bk *bucket) {
-	var key, scratch []byte
+	keys := &o.saved
+	var val [binary.MaxVarintLen64]byte
 	for i, set := range bk.sets {
-		if set == nil {
+		if set == nil || len(set.save) == 0 {
 			continue
 		}
-		prefix := appendBucketEnd(o.prefix(uint8(i+1)), bk.end)
+		keys.Begin(appendBucketEnd(o.prefix(uint8(i+1)), bk.end))
 		for _, id := range set.save {
 			set.saving[id] = false
 			set.note(id)
-			group, vals := set.key(scratch, id)
-			key = appendGroupKey(append(key[:0], prefix...), bk.groups, group)
-			key = append(key, vals...)
-			if set.counts[id] <= 0 {
-				d.Delete(key)
+			set.ages.use(o.tier, id)
+			group, vals := set.key(id)
+			o.keys = append(appendGroupKey(o.keys[:0], bk.groups, group), vals...)
+			keys.AddKey(id, o.keys)
+		}
+		keys.Sort()
+		for k := range keys.Len() {
+			if n := set.counts[keys.ID(k)]; n <= 0 {
+				d.Delete(keys.Key(k))
 			} else {
-				d.Put(key, binary.AppendVarint(nil, set.counts[id]))
+				d.Put(keys.Key(k), binary.AppendVarint(val[:0], n))
 			}
 		}
 		set.save = set.save[:0]
@@ -135,7 +147,7 @@ func (o *HashAgg) restoreGroups() error {
 			end := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
 			bk := o.bucketAt(o.startOf(end), end)
 			bk.stored = true
-			if n++; o.spills && n%restoreStep == 1 && o.bytes() > o.Budget() {
+			if n++; n%restoreStep == 1 && o.tier.over(o.bytes()) {
 				return errTooLarge
 			}
 			id, rest, err := bk.groups.AddKey(k[9:])
@@ -187,7 +199,7 @@ func (o *HashAgg) restoreGroup(bk *bucket, id int32, v []byte) error {
 	}
 	v = v[n:]
 	if len(bk.rows) > 0 {
-		bk.rows[id] = rows
+		bk.rows[id] += rows
 	}
 	if o.exp != nil {
 		date, n := binary.Varint(v)

@@ -9,6 +9,7 @@ import (
 	"github.com/streamsql/streamsql/expr/aggregate"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
+	"github.com/streamsql/streamsql/state"
 )
 
 // AggCall is one aggregate of a HashAgg.
@@ -97,12 +98,9 @@ type HashAgg struct {
 	buckets map[int64]*bucket    // by end
 	cur     *bucket
 	free    []*bucket
-	spills  bool // groups may be left to the store
-	// epoch is the last one that was saved, committed the last one known to be in the
-	// store.
-	epoch     uint64
-	committed atomic.Uint64
-	keys      []byte
+	tier    *tier // nil: groups stay in memory
+	saved   state.KeyList
+	keys    []byte
 	touched   []*bucket
 	exp       *expiry // nil: groups stay
 	dropped   []int64 // ends of stored buckets that were closed in this epoch
@@ -152,7 +150,9 @@ func (o *HashAgg) Open(rt *exec.Runtime, out exec.Output) error {
 	}
 	if rt.Store != nil {
 		o.touch |= toSave
-		o.spills = o.canSpill()
+		if o.canSpill() {
+			o.tier = newTier(rt, o.Budget)
+		}
 		if err := o.restore(); err != nil {
 			return err
 		}
@@ -470,10 +470,7 @@ func (o *HashAgg) ProcessBarrier(bar exec.Barrier) error {
 			return err
 		}
 	}
-	if o.spills {
-		o.epoch = bar.Epoch
-		o.rt.AfterCommit(func() { o.committed.Store(bar.Epoch) })
-	}
+	o.tier.sealed()
 	return o.measure()
 }
 
