@@ -11,12 +11,12 @@ import (
 
 // Flags of a group.
 const (
-	toEmit      byte = 1 << iota // in emitList
-	toSave                       // in saveList
-	emitted                      // its row is in the output
-	failed                       // its result is an error
-	rowless                      // noted as having no rows
-	forgotten                    // dropped after TTL, or not to be emitted from here
+	toEmit    byte = 1 << iota // in emitList
+	toSave                     // in saveList
+	emitted                    // its row is in the output
+	failed                     // its result is an error
+	rowless                    // noted as having no rows
+	forgotten                  // dropped after TTL, or not to be emitted from here
 )
 
 // bucket is the groups of one window (or pane, or all groups of a table that is

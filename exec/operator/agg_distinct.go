@@ -34,7 +34,7 @@ func newDistinctSet(shapes []arrowbatch.Shape) *distinctSet {
 
 // bytes is about the memory of the set.
 func (d *distinctSet) bytes() int {
-	return d.values.Bytes() + cap(d.counts)*8 + cap(d.save)*4 + cap(d.saving) + cap(d.gone) + cap(d.sizes)*4 + cap(d.ages)*4
+	return d.values.Bytes() + cap(d.counts)*8 + cap(d.saving) + cap(d.gone) + (cap(d.save)+cap(d.sizes)+cap(d.ages))*4
 }
 
 func (d *distinctSet) reset() {

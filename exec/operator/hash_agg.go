@@ -101,10 +101,10 @@ type HashAgg struct {
 	tier    *tier // nil: groups stay in memory
 	saved   state.KeyList
 	keys    []byte
-	touched   []*bucket
-	exp       *expiry // nil: groups stay
-	dropped   []int64 // ends of stored buckets that were closed in this epoch
-	slide     slide
+	touched []*bucket
+	exp     *expiry // nil: groups stay
+	dropped []int64 // ends of stored buckets that were closed in this epoch
+	slide   slide
 
 	ids, fresh, filterIDs, filterRows []int32
 	late                              []int32
