@@ -14,13 +14,22 @@ type Format struct {
 	Envelope string
 	// Encode is ENCODE, one of package format's names.
 	Encode string
-	// OnError is what happens to a record that cannot be decoded: "fail", "skip",
-	// or what else the connector allows. "" for a sink.
+	// OnError is what happens to a record that cannot be decoded: OnErrorFail,
+	// OnErrorSkip or OnErrorDeadLetter, as the connector allows. "" for a sink.
 	OnError string
-	Options format.Options
+	// DeadLetter is where such a record goes with OnErrorDeadLetter.
+	DeadLetter string
+	Options    format.Options
 	// Registry is where schemas are kept; nil: nowhere.
 	Registry *SchemaRegistry
 }
+
+// What becomes of a record that cannot be decoded.
+const (
+	OnErrorFail       = "fail"        // it ends the query
+	OnErrorSkip       = "skip"        // it is counted and kept
+	OnErrorDeadLetter = "dead_letter" // and sent to where option dead_letter says
+)
 
 // SchemaRegistry says how a registry of schemas is reached.
 type SchemaRegistry struct {
@@ -86,7 +95,7 @@ func (r formatReader) of(name string) *Options {
 func (r formatReader) read(f *Format, can FormatSupport) {
 	f.Options.CSV = format.DefaultCSV
 	if len(can.OnError) > 0 {
-		f.OnError = r.of("on_error").Enum("on_error", can.OnError[0], can.OnError...)
+		r.readOnError(f, can)
 	}
 	switch f.Encode {
 	case format.JSON:
@@ -103,6 +112,28 @@ func (r formatReader) read(f *Format, can FormatSupport) {
 		c.Header = r.of("header").Bool("header", c.Header)
 	case format.Avro, format.Proto:
 		r.readSchema(f, len(can.OnError) > 0)
+	}
+}
+
+// readOnError reads what becomes of records that cannot be decoded. A topic for them
+// alone says it, too.
+func (r formatReader) readOnError(f *Format, can FormatSupport) {
+	o := r.of("on_error")
+	f.OnError = o.Enum("on_error", can.OnError[0], can.OnError...)
+	if !slices.Contains(can.OnError, OnErrorDeadLetter) {
+		return
+	}
+	to := r.of("dead_letter")
+	f.DeadLetter = to.String("dead_letter", "")
+	switch named := to.Has("dead_letter"); {
+	case named && f.DeadLetter == "":
+		to.Fault(`option "dead_letter" names nothing`)
+	case named && !o.Has("on_error"):
+		f.OnError = OnErrorDeadLetter
+	case named && f.OnError != OnErrorDeadLetter:
+		o.Fault(`option "dead_letter" contradicts on_error = '%s'`, f.OnError)
+	case !named && f.OnError == OnErrorDeadLetter:
+		o.Fault(`on_error = 'dead_letter' needs option "dead_letter"`)
 	}
 }
 

@@ -23,6 +23,12 @@ type Sink interface {
 	Close() error
 }
 
+// DeadLetterWriter is a Writer that sends rows that its end does not take elsewhere.
+type DeadLetterWriter interface {
+	// DeadLetters returns how many since the last call, once an epoch is prepared.
+	DeadLetters() int64
+}
+
 // Writer writes the rows of one part. Rows have the columns of the sink's Spec;
 // ops Insert and Delete as the envelope allows.
 type Writer interface {

@@ -63,9 +63,20 @@ type BadRow struct {
 	Reason string
 	Bytes  []byte
 	Micros int64 // when it was met
+	// Code is the SQLSTATE of the reason.
+	Code string `json:",omitempty"`
+	// For a dead letter: the record's key (nil: none), headers and time (NoTime: none).
+	Key     []byte   `json:"-"`
+	Headers []Header `json:"-"`
+	Time    int64    `json:"-"`
+	// Gap: it is no record, but tells that records are missing.
+	Gap bool `json:"-"`
 }
 
-// BadRows receives what a reader with on_error = 'skip' leaves out, before the Read
+// KeptBytes is how much of a bad record is kept for streamsql.bad_rows.
+const KeptBytes = 64 << 10
+
+// BadRows receives what a reader that does not fail leaves out, before the Read
 // that moves past it returns. It is safe for concurrent use and never blocks.
 type BadRows interface {
 	Add(BadRow)

@@ -38,6 +38,8 @@ type Spec struct {
 	// AppendOnly tells a sink that it will be given Inserts only.
 	AppendOnly bool
 	BadRows    BadRows
+	// WholeBad: bad records are wanted whole, not just KeptBytes of them.
+	WholeBad bool
 	// Report tells the query's status that the other end is away (err, repeated
 	// as it changes) or back (nil). Safe for concurrent use; may be nil.
 	Report func(err error)
@@ -45,6 +47,9 @@ type Spec struct {
 	// Identity names a sink among those of all servers: the same over restarts, never
 	// given to another. Empty at CREATE.
 	Identity string
+	// Query is the name of the query that reads the source or writes the sink; "" at
+	// CREATE and for a finite read.
+	Query string
 	// Outbox is where a sink may keep what it has sent until it is known to be
 	// visible; nil at CREATE.
 	Outbox *state.Outbox
@@ -58,6 +63,10 @@ type Factory struct {
 	// away: readers wait for it.
 	Source func(ctx context.Context, s *Spec) (Source, error)
 	Sink   func(ctx context.Context, s *Spec) (Sink, error)
+	// DeadLetters makes the sink for the records that a source of the spec could not
+	// decode, whose writers take batches of DeadLetters; nil where the options name
+	// none. A nil function: the connector has no such thing.
+	DeadLetters func(ctx context.Context, s *Spec) (Sink, error)
 	// CheckSource and CheckSink check the spec alone, at CREATE, without
 	// connecting. FixedColumns, if not nil, returns the columns of a source that
 	// knows its own (a generator), used where the statement lists none.

@@ -39,10 +39,11 @@ type Ack struct {
 	// Failed are the last rows whose expressions failed.
 	Failed []FailedRow
 	// Source names the task's source, BadRows counts its records that could not be
-	// decoded, and Bad are those to be kept.
-	Source  string
-	BadRows int64
-	Bad     []connector.BadRow
+	// decoded, DeadLetters those of them that were sent on, and Bad are those to be kept.
+	Source      string
+	BadRows     int64
+	DeadLetters int64
+	Bad         []connector.BadRow
 	// Cut: a split was stopped by the pace's row limit before its bound.
 	Cut bool
 	// Wake is when the task's operators have something to do though no row comes, in
@@ -50,6 +51,7 @@ type Ack struct {
 	Wake int64
 
 	lateRows int // in Late
+	badBytes int // in Bad
 	done     []func()
 }
 

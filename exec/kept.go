@@ -88,19 +88,40 @@ func last[T any](rows []T, keep int) []T {
 	return append(rows[:0:0], rows[len(rows)-keep:]...)
 }
 
+// keptBadBytes bounds the bytes of the bad records of one epoch that are kept, where not
+// all are wanted: the newest are.
+const keptBadBytes = 64 << 20
+
 // addBad counts and keeps records that could not be decoded.
 func (a *Ack) addBad(rows []connector.BadRow, keep int) {
-	if len(rows) == 0 {
-		return
-	}
 	a.BadRows += int64(len(rows))
 	if keep == 0 {
 		return
 	}
 	a.Bad = append(a.Bad, rows...)
-	if keep > 0 {
-		a.Bad = last(a.Bad, keep)
+	if keep == KeepAll {
+		return
 	}
+	for i := range a.Bad[len(a.Bad)-len(rows):] {
+		r := &a.Bad[len(a.Bad)-len(rows)+i]
+		r.Key, r.Headers = nil, nil
+		if len(r.Bytes) > connector.KeptBytes {
+			r.Bytes = append([]byte(nil), r.Bytes[:connector.KeptBytes]...)
+		}
+		a.badBytes += len(r.Bytes)
+	}
+	if len(a.Bad) <= 2*keep && a.badBytes <= 2*keptBadBytes {
+		return
+	}
+	first := len(a.Bad)
+	for a.badBytes = 0; first > max(len(a.Bad)-keep, 0); first-- {
+		n := len(a.Bad[first-1].Bytes)
+		if a.badBytes+n > keptBadBytes {
+			break
+		}
+		a.badBytes += n
+	}
+	a.Bad = append(a.Bad[:0:0], a.Bad[first:]...)
 }
 
 // addCounts adds an operator's counters to those of the operator's other phase.

@@ -127,5 +127,6 @@ type OpStats struct {
 
 	rowsIn, rowsOut, late, partial, nullTime,
 	dups, failed, groups, bytes counter
-	due counter // as Due keeps it
+	deadLetters counter
+	due         counter // as Due keeps it
 }

@@ -75,6 +75,7 @@ func (p *pump) carryOut(ctx context.Context, r connector.Reader, o order) error 
 		if b != nil {
 			rows += b.Len
 		}
+		rows += len(m.bad)
 		switch {
 		case errors.Is(err, connector.ErrEnd):
 			m.atBound, m.ended = true, o.until == ""

@@ -26,6 +26,8 @@ type SourceSpec struct {
 	// none. KeepBad is how many of an epoch are to be kept, as Runtime.KeepLate.
 	Bad     BadRows
 	KeepBad int
+	// DeadLetters takes those records; nil: nobody does.
+	DeadLetters connector.Sink
 }
 
 // splitState is what a source task knows of one of its splits.
@@ -56,6 +58,7 @@ type sourceTask struct {
 	seen   int // splits, of all tasks
 	cut    bool
 	pumps  *spawn.Group
+	dead   connector.Writer // nil: nobody takes dead letters
 	// waiting counts splits that have yet to reach the bound; -1: no bound.
 	waiting int
 }
@@ -81,6 +84,10 @@ func (t *sourceTask) run(ctx context.Context) error {
 	t.out = make(chan pumped, edgeCapacity)
 	defer t.chain.close()
 	if err := t.chain.open(); err != nil {
+		return err
+	}
+	defer t.closeDeadLetters()
+	if err := t.openDeadLetters(ctx); err != nil {
 		return err
 	}
 	t.chain.resume(t.saved)
@@ -199,7 +206,10 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		return false, m.err
 	}
 	s := t.splits[m.split]
-	t.ack.addBad(m.bad, t.spec.KeepBad)
+	if err := t.leftOut(ctx, m.bad); err != nil {
+		m.batch.Release()
+		return false, err
+	}
 	if m.batch != nil && m.batch.Len > 0 {
 		t.rows += int64(m.batch.Len)
 		m.batch.Split = m.split
@@ -264,6 +274,9 @@ func (t *sourceTask) endEpoch(ctx context.Context) (bool, error) {
 	t.fillAck()
 	b := t.now.Barrier
 	if err := t.chain.barrier(b); err != nil {
+		return false, err
+	}
+	if err := t.prepareDeadLetters(ctx, b); err != nil {
 		return false, err
 	}
 	wasEager := t.eager

@@ -38,6 +38,9 @@ func (s *OpStats) Dups(n int) { s.dups.Add(int64(n)) }
 // Failed adds rows whose expressions failed.
 func (s *OpStats) Failed(n int) { s.failed.Add(int64(n)) }
 
+// DeadLetters adds rows that a sink sent elsewhere, for the other end does not take them.
+func (s *OpStats) DeadLetters(n int64) { s.deadLetters.Add(n) }
+
 // State sets the size of the state.
 func (s *OpStats) State(groups, bytes int) {
 	s.groups.Store(int64(groups))
@@ -48,12 +51,13 @@ func (s *OpStats) State(groups, bytes int) {
 // keeps it: see Restore.
 func (s *OpStats) Counts() []int64 {
 	return []int64{s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(), s.nullTime.Load(),
-		s.dups.Load(), s.failed.Load()}
+		s.dups.Load(), s.failed.Load(), s.deadLetters.Load()}
 }
 
 // Restore sets the counters to what a checkpoint has.
 func (s *OpStats) Restore(counts []int64) {
-	for i, c := range []*counter{&s.rowsIn, &s.rowsOut, &s.late, &s.partial, &s.nullTime, &s.dups, &s.failed} {
+	for i, c := range []*counter{&s.rowsIn, &s.rowsOut, &s.late, &s.partial, &s.nullTime, &s.dups, &s.failed,
+		&s.deadLetters} {
 		if i < len(counts) {
 			c.Store(counts[i])
 		}
@@ -69,6 +73,7 @@ type StatsValues struct {
 	Name                                  string
 	RowsIn, RowsOut, Late, Partial        int64
 	NullTime, Dups, Failed, Groups, Bytes int64
+	DeadLetters                           int64
 	// Due is the watermark at which the next window closes, MaxTime for none.
 	Due arrowbatch.EventTime
 }
@@ -76,7 +81,7 @@ type StatsValues struct {
 // Read returns the present values.
 func (s *OpStats) Read() StatsValues {
 	return StatsValues{s.ID, s.Name, s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(),
-		s.nullTime.Load(), s.dups.Load(), s.failed.Load(), s.groups.Load(), s.bytes.Load(),
+		s.nullTime.Load(), s.dups.Load(), s.failed.Load(), s.groups.Load(), s.bytes.Load(), s.deadLetters.Load(),
 		s.due.Load() ^ arrowbatch.MaxTime}
 }
 

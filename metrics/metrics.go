@@ -7,6 +7,7 @@ type Query struct {
 	Name, Kind, State                                                    string
 	Epoch                                                                uint64
 	Restarts, RowsIn, RowsOut, LateRows, BadRows, FailedRows, StateBytes int64
+	DeadLetters                                                          int64
 	// Watermark is in seconds since the Unix epoch; HasWatermark tells whether there
 	// is one.
 	Watermark    float64
@@ -52,6 +53,8 @@ var (
 			func(q *Query) float64 { return float64(q.BadRows) }),
 		perQuery("failed_rows_total", "Rows whose expressions failed.", prometheus.CounterValue,
 			func(q *Query) float64 { return float64(q.FailedRows) }),
+		perQuery("dead_letters_total", "Records and rows that were sent to topics of dead letters.",
+			prometheus.CounterValue, func(q *Query) float64 { return float64(q.DeadLetters) }),
 		perQuery("state_bytes", "Memory of the operators' state.", prometheus.GaugeValue,
 			func(q *Query) float64 { return float64(q.StateBytes) }),
 		perQuery("epoch_seconds", "How long the last epoch took.", prometheus.GaugeValue,

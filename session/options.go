@@ -227,6 +227,18 @@ func (s *Session) factory(o *catalog.Object) (connector.Factory, error) {
 	return f, nil
 }
 
+// leavesOut tells whether a source's bad records are left out, as far as its options
+// tell before its connector has checked them.
+func leavesOut(o *catalog.Object) bool {
+	for _, given := range []map[string]string{o.FormatOptions, o.Options} {
+		how := strings.ToLower(given["on_error"])
+		if how != "" && how != connector.OnErrorFail || given["dead_letter"] != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // checkSource checks a source's options and format with its connector.
 func (s *Session) checkSource(o *catalog.Object) error {
 	f, err := s.factory(o)
@@ -236,7 +248,7 @@ func (s *Session) checkSource(o *catalog.Object) error {
 	if f.Source == nil {
 		return sqlerr.Unsupported("connector %q cannot be read from", o.Options["connector"])
 	}
-	if _, given := o.Options[stream.BadRowsOption]; given && o.FormatOptions["on_error"] != "skip" {
+	if _, given := o.Options[stream.BadRowsOption]; given && !leavesOut(o) {
 		return sqlerr.New(sqlerr.InvalidParameterValue, "option %q needs on_error = 'skip'", stream.BadRowsOption).
 			WithDetail("Without it the first bad record stops the query.").
 			WithHint("Write FORMAT ... ENCODE ... (on_error = 'skip').")

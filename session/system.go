@@ -43,6 +43,16 @@ func known(t arrowbatch.EventTime) any {
 	return t
 }
 
+// deadLetters are all of a query: records that it could not read, and rows that it could
+// not write.
+func deadLetters(s *stream.Status) int64 {
+	n := s.DeadLetters
+	for _, op := range s.Operators {
+		n += op.DeadLetters
+	}
+	return n
+}
+
 // totals adds up the figures of a query's operators.
 func totals(s *stream.Status) (out, late, failed, bytes int64) {
 	for _, op := range s.Operators {
@@ -60,7 +70,8 @@ func (p *systemProvider) queries(r *catalog.Rows) error {
 		v := catalog.Vals{"id": int64(s.ID), "schema": s.Schema, "name": s.Name, "kind": s.Kind,
 			"state": s.State.String(), "trigger": s.Trigger, "output_mode": s.OutputMode, "epoch": s.Epoch,
 			"watermark": known(s.Watermark), "restarts": s.Restarts, "rows_in": s.RowsIn, "rows_out": out,
-			"late_rows": late, "bad_rows": s.BadRows, "failed_rows": failed, "state_bytes": bytes}
+			"late_rows": late, "bad_rows": s.BadRows, "failed_rows": failed,
+			"dead_letters": deadLetters(&s), "state_bytes": bytes}
 		if s.Pool != "" {
 			v["pool"] = s.Pool
 		}
@@ -93,7 +104,7 @@ func (p *systemProvider) operators(r *catalog.Rows) error {
 			r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "operator": op.ID, "name": op.Name,
 				"rows_in": op.RowsIn, "rows_out": op.RowsOut, "late_rows": op.Late, "partly_late_rows": op.Partial,
 				"null_time_rows": op.NullTime, "duplicate_rows": op.Dups, "failed_rows": op.Failed,
-				"state_rows": op.Groups, "state_bytes": op.Bytes})
+				"dead_letters": op.DeadLetters, "state_rows": op.Groups, "state_bytes": op.Bytes})
 		}
 	}
 	return nil
@@ -103,7 +114,7 @@ func (p *systemProvider) reads(r *catalog.Rows) error {
 	for _, s := range p.m.Status() {
 		for _, src := range s.Sources {
 			r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src.Operator, "name": src.Name,
-				"rows_in": src.Rows, "bad_rows": src.Bad})
+				"rows_in": src.Rows, "bad_rows": src.Bad, "dead_letters": src.DeadLetters})
 		}
 	}
 	return nil

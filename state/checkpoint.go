@@ -42,6 +42,8 @@ type Checkpoint struct {
 type ReadCount struct {
 	Rows int64 `json:"rows"`
 	Bad  int64 `json:"bad,omitempty"` // records that could not be decoded
+	// DeadLetters are those of them that were sent on.
+	DeadLetters int64 `json:"dead_letters,omitempty"`
 }
 
 // Commit makes an epoch durable: the changes of all deltas and the checkpoint, in

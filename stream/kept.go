@@ -44,9 +44,6 @@ type BadRow struct {
 	Source string
 }
 
-// keptBytes bounds what is stored of a bad record.
-const keptBytes = 64 << 10
-
 // keeper stores, with each epoch, the rows that the query left out in it. Its
 // methods are called by one commit after the other.
 type keeper struct {
@@ -230,6 +227,9 @@ func (b *BadRow) Vals() catalog.Vals {
 	if b.Bytes != nil {
 		v["bytes"] = b.Bytes
 	}
+	if b.Code != "" {
+		v["code"] = b.Code
+	}
 	return v
 }
 
@@ -271,8 +271,8 @@ func (k *keeper) writeBad(d *state.Delta, acks []*exec.Ack, sources map[string]*
 	slices.SortStableFunc(all, func(a, b BadRow) int { return cmp.Compare(a.Micros, b.Micros) })
 	var records [][]byte
 	for _, b := range all[max(len(all)-limit, 0):] {
-		if len(b.Bytes) > keptBytes {
-			b.Bytes = b.Bytes[:keptBytes]
+		if len(b.Bytes) > connector.KeptBytes { // where a table takes all
+			b.Bytes = b.Bytes[:connector.KeptBytes]
 		}
 		r, err := json.Marshal(b)
 		if err != nil {

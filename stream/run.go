@@ -116,7 +116,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	_, isView := p.Root.(*physical.Materialize)
 	q.m.running.Add(1)
 	defer q.m.running.Add(-1)
-	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id),
+	c, err := build.NewContinuous(ctx, p.Root, env, build.ContinuousOptions{Query: uint32(q.id), Name: o.Name.String(),
 		Parallelism: opt.parallelism, IdleTimeout: opt.idle, Last: last, Upsert: !isView, StateMemory: q.stateMemory,
 		MaxOverSources: opt.maxSources})
 	if err != nil {
@@ -186,6 +186,7 @@ func merge(stats []*exec.OpStats) []exec.StatsValues {
 		o := &out[i]
 		o.RowsIn, o.RowsOut, o.Late, o.Partial = o.RowsIn+v.RowsIn, o.RowsOut+v.RowsOut, o.Late+v.Late, o.Partial+v.Partial
 		o.NullTime, o.Dups, o.Failed = o.NullTime+v.NullTime, o.Dups+v.Dups, o.Failed+v.Failed
+		o.DeadLetters += v.DeadLetters
 		o.Groups, o.Bytes, o.Due = o.Groups+v.Groups, o.Bytes+v.Bytes, min(o.Due, v.Due)
 	}
 	return out
@@ -341,7 +342,8 @@ func (r *run) count(cp *state.Checkpoint, a *exec.Ack) {
 	}
 	if a.Source != "" {
 		n := r.reads[a.Source]
-		r.reads[a.Source] = state.ReadCount{Rows: n.Rows + a.Rows, Bad: n.Bad + a.BadRows}
+		r.reads[a.Source] = state.ReadCount{Rows: n.Rows + a.Rows, Bad: n.Bad + a.BadRows,
+			DeadLetters: n.DeadLetters + a.DeadLetters}
 	}
 	cp.Reads = maps.Clone(r.reads)
 }
@@ -414,7 +416,7 @@ func (r *run) sourceStatus(cp *state.Checkpoint) []SourceStatus {
 	for _, name := range slices.Sorted(maps.Keys(cp.Reads)) {
 		if s := r.c.Sources[name]; s != nil {
 			out = append(out, SourceStatus{Operator: name, Name: s.Object.Name.String(), Rows: cp.Reads[name].Rows,
-				Bad: cp.Reads[name].Bad})
+				Bad: cp.Reads[name].Bad, DeadLetters: cp.Reads[name].DeadLetters})
 		}
 	}
 	return out

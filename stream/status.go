@@ -40,10 +40,12 @@ type Status struct {
 	Restarts int
 	// RowsIn and BadRows count rows and records that could not be decoded, read from
 	// sources since the query was created, and Sources does by source.
-	RowsIn    int64
-	BadRows   int64
-	Sources   []SourceStatus
-	Watermark int64 // least of the query's watermark operators, NoTime for none
+	RowsIn  int64
+	BadRows int64
+	// DeadLetters are the bad ones of them that were sent on.
+	DeadLetters int64
+	Sources     []SourceStatus
+	Watermark   int64 // least of the query's watermark operators, NoTime for none
 	// Marks are the watermark operators; MaxOverSources: the greatest of them counts.
 	Marks          []MarkStatus
 	MaxOverSources bool
@@ -62,12 +64,15 @@ type SourceStatus struct {
 	Name     string
 	Rows     int64
 	Bad      int64
+	// DeadLetters are those of the bad ones that were sent on.
+	DeadLetters int64
 }
 
 // read sets what was read of the sources.
 func (s *Status) read(sources []SourceStatus) {
-	s.Sources, s.RowsIn, s.BadRows = sources, 0, 0
+	s.Sources, s.RowsIn, s.BadRows, s.DeadLetters = sources, 0, 0, 0
 	for _, x := range sources {
+		s.DeadLetters += x.DeadLetters
 		s.RowsIn, s.BadRows = s.RowsIn+x.Rows, s.BadRows+x.Bad
 	}
 }

@@ -14,7 +14,9 @@ func (e *engine) reading(sessions int) metrics.Server {
 		if s.Watermark != arrowbatch.NoTime && s.Watermark != arrowbatch.MaxTime {
 			q.Watermark, q.HasWatermark = float64(s.Watermark)/1e6, true
 		}
+		q.DeadLetters = s.DeadLetters
 		for _, o := range s.Operators {
+			q.DeadLetters += o.DeadLetters
 			q.LateRows, q.FailedRows, q.StateBytes = q.LateRows+o.Late, q.FailedRows+o.Failed, q.StateBytes+o.Bytes
 			if o.ID == 1 { // the end of the plan: what comes in there is the result
 				q.RowsOut = o.RowsIn

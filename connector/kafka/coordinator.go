@@ -196,11 +196,11 @@ func (s *sink) timeoutError(ctx context.Context, id string) error {
 	return e
 }
 
-// addPartitions puts partitions into the transaction.
-func (s *sink) addPartitions(ctx context.Context, id string, who identity, parts []int32) error {
-	_, err := s.ask(ctx, txnCoordinator, id, `beginning a transaction on topic "`+s.cfg.topic+`"`,
+// addPartitions puts partitions of a topic into the transaction.
+func (s *sink) addPartitions(ctx context.Context, topic, id string, who identity, parts []int32) error {
+	_, err := s.ask(ctx, txnCoordinator, id, `beginning a transaction on topic "`+topic+`"`,
 		&addpartitionstotxn.Request{TransactionalID: id, ProducerID: who.id, ProducerEpoch: who.epoch,
-			Topics: []addpartitionstotxn.RequestTopic{{Name: s.cfg.topic, Partitions: parts}}},
+			Topics: []addpartitionstotxn.RequestTopic{{Name: topic, Partitions: parts}}},
 		func(m protocol.Message) (code int16) {
 			for _, t := range m.(*addpartitionstotxn.Response).Results {
 				for _, p := range t.Results {

@@ -421,7 +421,7 @@ func (f *fetcher) outOfRange(p *fetchPart) error {
 	to := min(max(p.offset, earliest), latest)
 	if f.bad != nil {
 		f.bad.Add(connector.BadRow{Split: itoa(int64(p.partition)), Offset: offsetText(p.offset),
-			Reason: "offset is out of range: reading goes on at " + itoa(to), Micros: clock.Micros(f.clk)})
+			Reason: "offset is out of range: reading goes on at " + itoa(to), Micros: clock.Micros(f.clk), Gap: true})
 	}
 	s.next = to
 	s.push(&recordSet{from: to, jump: to, arrived: clock.Micros(f.clk)})

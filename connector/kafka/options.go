@@ -109,7 +109,8 @@ type sourceConfig struct {
 	fetchBytes     int64 // of all partitions of a broker in one fetch
 	partBytes      int64 // of one partition in one fetch
 
-	format connector.Format
+	format  connector.Format
+	letters *sinkConfig // of the topic of dead letters; nil: there is none
 
 	// Fixed, but for tests.
 	missingGrace, refreshEvery, splitsEvery time.Duration
@@ -122,8 +123,9 @@ func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
 	o := connector.NewOptions(owner, s.Options)
 	c := &sourceConfig{missingGrace: missingGrace, refreshEvery: refreshEvery, splitsEvery: splitsEvery}
 	c.format = readFormat(s, o, connector.FormatSupport{Envelopes: []string{formatPlain}, Encodes: messageEncodings,
-		OnError: []string{"fail", "skip"}})
+		OnError: []string{connector.OnErrorFail, connector.OnErrorSkip, connector.OnErrorDeadLetter}})
 	c.conn, c.topic = readConnection(o, load)
+	c.readLetters(o)
 	c.start = readPosition(o, "starting_offsets", "earliest")
 	if o.Has("ending_offsets") {
 		end := readPosition(o, "ending_offsets", "latest")

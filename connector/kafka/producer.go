@@ -30,6 +30,8 @@ type producer struct {
 	cl     *client
 	cfg    *sinkConfig
 	status *status
+	// place is the producer's topic among those of the sink's transactions.
+	place topicPlace
 	// txn is the transaction that batches go into; nil: none. It is replaced while
 	// nothing is buffered.
 	txn *transaction
@@ -37,6 +39,9 @@ type producer struct {
 	// broker has taken, by partition in order. Both may be nil.
 	admit func(t *transaction, parts []int32) error
 	kept  func(t *transaction, part int32, raw []byte) error
+	// refuse is given each record that the broker does not take, with mu held; the
+	// record is valid until it returns. Nil: such a record ends the run.
+	refuse func(r *outRecord, why *sqlerr.Error) error
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -233,7 +238,7 @@ func (p *producer) take() (reqs []*outRequest) {
 		size[leader] += n
 		o.inFlight = true
 		if p.txn != nil {
-			p.txn.number(o.id, o.full[0])
+			p.txn.on[p.place].number(o.id, o.full[0])
 		}
 		r.parts = append(r.parts, o)
 		r.batches = append(r.batches, o.full[0])
@@ -332,7 +337,7 @@ func (p *producer) enter(r *outRequest) error {
 	var parts []int32
 	if t != nil {
 		for _, o := range r.parts {
-			if !t.admitted[o.id] {
+			if !t.on[p.place].admitted[o.id] {
 				parts = append(parts, o.id)
 			}
 		}
@@ -347,7 +352,7 @@ func (p *producer) enter(r *outRequest) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, id := range parts {
-		t.admitted[id] = true
+		t.on[p.place].admitted[id] = true
 	}
 	return nil
 }
@@ -429,8 +434,8 @@ func (p *producer) settle(r *outRequest, res *produce.Response, failed error) (a
 		switch {
 		case p.txn != nil && lostCodes[code]:
 			return nil, p.txn.lostError(code)
-		case code == kafkago.MessageSizeTooLarge || code == kafkago.RecordListTooLarge:
-			if err := p.splitLocked(o); err != nil {
+		case refusals[code]:
+			if err := p.splitLocked(o, code, detail); err != nil {
 				return nil, err
 			}
 			continue
@@ -462,9 +467,9 @@ func (p *producer) ackLocked(o *outPart) {
 	o.inFlight = false
 }
 
-// splitLocked puts two halves in the place of a batch that the broker finds too
-// large.
-func (p *producer) splitLocked(o *outPart) error {
+// splitLocked puts two halves in the place of a batch that the broker refuses, until
+// the record is found that is the reason.
+func (p *producer) splitLocked(o *outPart, code kafkago.Error, detail string) error {
 	big := o.full[0]
 	if big.stored {
 		return sqlerr.New(sqlerr.ProgramLimitExceeded,
@@ -472,14 +477,7 @@ func (p *producer) splitLocked(o *outPart) error {
 			WithHint("Raise the topic's max.message.bytes to what it was.").AsPermanent()
 	}
 	if big.count == 1 {
-		rec := big.first()
-		key := "without a key"
-		if rec.key != nil {
-			key = "with key " + shorten(rec.key)
-		}
-		return sqlerr.New(sqlerr.ProgramLimitExceeded, `a record of %d bytes %s is larger than topic "%s" accepts`,
-			len(rec.key)+len(rec.value), key, p.cl.topic).
-			WithHint("Raise the topic's max.message.bytes or set compression.").AsPermanent()
+		return p.refuseLocked(o, code, detail)
 	}
 	size := big.size()
 	a, b, err := big.split()
@@ -490,11 +488,4 @@ func (p *producer) splitLocked(o *outPart) error {
 	o.full = append([]*outBatch{a, b}, o.full[1:]...)
 	o.inFlight = false
 	return nil
-}
-
-func shorten(key []byte) string {
-	if len(key) > 100 {
-		return string(bytes.ToValidUTF8(key[:100], []byte("?"))) + "…"
-	}
-	return string(bytes.ToValidUTF8(key, []byte("?")))
 }

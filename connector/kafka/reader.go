@@ -45,6 +45,7 @@ type reader struct {
 	recs   []byte // their bytes
 	unpack []byte // what recs points to for a compressed batch
 	bytes  int    // decoded since the last Take
+	bad    int    // records left out since then
 }
 
 // Read returns the next rows; see connector.Reader.
@@ -80,7 +81,7 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 	}
 	b := r.dec.Take()
 	b.Entered = entered
-	r.bytes = 0
+	r.bytes, r.bad = 0, 0
 	return b, r.tell(bound), nil
 }
 
@@ -184,7 +185,7 @@ func (r *reader) drop() {
 // fill decodes records below bound until the batch is full or the record set is
 // read. An error is met with no rows in hand: rows before it go out first.
 func (r *reader) fill(bound int64) error {
-	for r.dec.Len() < maxRows && r.bytes < maxRowBytes {
+	for r.dec.Len()+r.bad < maxRows && r.bytes < maxRowBytes {
 		if r.left == 0 {
 			more, err := r.nextBatch()
 			if err != nil && r.dec.Len() > 0 {
@@ -248,12 +249,7 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 		r.bytes += len(rec.value) + len(rec.key)
 		return true, nil
 	}
-	if r.src.skipBad {
-		if r.src.spec.BadRows != nil {
-			r.src.spec.BadRows.Add(connector.BadRow{Split: r.split, Offset: offsetText(offset),
-				Reason: reason.Error(), Bytes: append([]byte(nil), rec.value...),
-				Micros: clock.Micros(r.src.spec.Clock)})
-		}
+	if r.leaveOut(rec, offset, ms, reason) {
 		return true, nil
 	}
 	if r.dec.Len() > 0 {

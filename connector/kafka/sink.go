@@ -8,6 +8,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/clock"
 )
@@ -27,6 +28,8 @@ type sinkConfig struct {
 
 	// Columns by name, "" for none.
 	partitionColumn, timeColumn, headersColumn, opColumn string
+
+	deadLetter string // the topic of records that topic does not take; "": none
 
 	exactly bool          // delivery = 'exactly_once'
 	prefix  string        // of transactional ids
@@ -68,8 +71,7 @@ const (
 )
 
 func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
-	given := s.Options
-	o := connector.NewOptions(owner, given)
+	o := connector.NewOptions(owner, s.Options)
 	c := &sinkConfig{}
 	c.format = readFormat(s, o, connector.FormatSupport{
 		Envelopes: []string{formatPlain, formatUpsert, formatDebezium}, Encodes: messageEncodings})
@@ -85,25 +87,47 @@ func readSink(s *connector.Spec, load bool) (*sinkConfig, error) {
 	}
 	c.maxMessage = sizeBetween(o, "max_message_bytes", 1_000_000, 1<<10, 64<<20)
 	c.bufferBytes = sizeBetween(o, "buffer_memory", 32<<20, 1<<20, 16<<30)
+	if c.deadLetter = o.String("dead_letter", ""); c.deadLetter == c.topic && c.topic != "" {
+		o.Fault(`option "dead_letter" names the sink's own topic`)
+	}
+	c.readTopic(o)
+	c.readDelivery(o)
+	return c, o.Err()
+}
+
+// readTopic reads what concerns the creation of the topics.
+func (c *sinkConfig) readTopic(o *connector.Options) {
 	c.create = o.Bool("create_topic", false)
 	for _, name := range []string{"partitions", "replication_factor"} {
-		if _, ok := given[name]; ok && !c.create {
+		if o.Has(name) && !c.create {
 			o.Fault(`option "%s" needs create_topic = 'true'`, name)
 		}
 	}
 	c.partitions = int32(o.Int("partitions", -1, 1, 100_000))
 	c.replication = int16(o.Int("replication_factor", -1, 1, 100))
-	c.readDelivery(o)
-	return c, o.Err()
 }
 
-// sink writes one topic.
+// recordMaker makes records of a sink's rows.
+type recordMaker interface {
+	// begin readies it for the rows of a batch.
+	begin(b *arrowbatch.Batch)
+	// rows calls put for every record of rows lo to hi-1 of the batch and returns the
+	// next row; with an error, the row that it is about.
+	rows(b *arrowbatch.Batch, lo, hi int, put func(*outRecord) error) (next int, err error)
+	close()
+}
+
+// sink writes one topic, and its dead letters another.
 type sink struct {
-	spec   *connector.Spec
-	cfg    *sinkConfig
-	cl     *client
+	spec *connector.Spec
+	cfg  *sinkConfig
+	cl   *client // to the topic, and to coordinators
+	// topics are the clients of the sink's topics, nil where there is none.
+	topics [topicPlaces]*client
 	status *status
 	clk    clock.Clock
+	// maker returns what makes the records of a writer.
+	maker func(ctx context.Context) (recordMaker, error)
 
 	// Set by Abort: the epoch that this run goes on from.
 	after   connector.Epoch
@@ -131,26 +155,44 @@ func newSink(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 	if _, err := newEnvelope(s, cfg); err != nil {
 		return nil, err
 	}
-	k := &sink{spec: s, cfg: cfg, cl: newClient(cfg.conn, cfg.topic), status: newStatus(s.Report), clk: s.Clock,
-		coordinators: map[string]int32{}, writers: map[int]*writer{}}
-	if k.clk == nil {
-		k.clk = clock.System{}
+	k := makeSink(s, cfg)
+	k.maker = func(ctx context.Context) (recordMaker, error) {
+		e, err := newEnvelope(s, cfg)
+		if err == nil {
+			err = k.register(ctx, e.value)
+		}
+		return e, err
 	}
 	return k, nil
 }
 
-// Open finds the topic, or creates it if the options say so, and returns a
+func makeSink(s *connector.Spec, cfg *sinkConfig) *sink {
+	k := &sink{spec: s, cfg: cfg, cl: newClient(cfg.conn, cfg.topic), status: newStatus(s.Report), clk: s.Clock,
+		coordinators: map[string]int32{}, writers: map[int]*writer{}}
+	k.topics[ownTopic] = k.cl
+	if cfg.deadLetter != "" {
+		k.topics[deadLetterTopic] = newClient(cfg.conn, cfg.deadLetter)
+	}
+	if k.clk == nil {
+		k.clk = clock.System{}
+	}
+	return k
+}
+
+// Open finds the topics, or creates them if the options say so, and returns a
 // writer, with transactions whose ids nobody else can use any more. It waits for
 // brokers that are away.
 func (s *sink) Open(ctx context.Context, part int) (connector.Writer, error) {
-	l, err := s.find(ctx)
-	if err != nil {
-		return nil, err
+	var layouts [topicPlaces]*layout
+	for place, cl := range s.topics {
+		var err error
+		if cl == nil {
+			continue
+		} else if layouts[place], err = s.find(ctx, cl); err != nil {
+			return nil, err
+		}
 	}
-	e, err := newEnvelope(s.spec, s.cfg)
-	if err == nil {
-		err = s.register(ctx, e.value)
-	}
+	e, err := s.maker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +207,8 @@ func (s *sink) Open(ctx context.Context, part int) (connector.Writer, error) {
 			return nil, s.ahead(s.after, at)
 		}
 	}
-	w.out = newProducer(ctx, s.cl, s.cfg, s.status, l)
+	w.begins(ctx, layouts)
 	if s.cfg.exactly {
-		w.out.admit, w.out.kept = w.admit, w.keep
 		s.mu.Lock()
 		s.writers[part] = w
 		s.mu.Unlock()
@@ -175,17 +216,18 @@ func (s *sink) Open(ctx context.Context, part int) (connector.Writer, error) {
 	return w, nil
 }
 
-func (s *sink) find(ctx context.Context) (l *layout, err error) {
+// find asks for a topic's partitions until it gets them.
+func (s *sink) find(ctx context.Context, cl *client) (l *layout, err error) {
 	var unknown time.Time
-	err = s.status.persist(ctx, s, `asking for topic "`+s.cfg.topic+`"`, func() (err error) {
-		l, err = s.cl.metadata(ctx)
+	err = s.status.persist(ctx, cl, `asking for topic "`+cl.topic+`"`, func() (err error) {
+		l, err = cl.metadata(ctx)
 		if !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 			return err
 		}
 		if s.cfg.create {
-			controller, cerr := s.cl.controller(ctx)
+			controller, cerr := cl.controller(ctx)
 			if cerr == nil {
-				cerr = s.cl.createTopic(ctx, controller, s.cfg.partitions, s.cfg.replication)
+				cerr = cl.createTopic(ctx, controller, s.cfg.partitions, s.cfg.replication)
 			}
 			if cerr != nil {
 				return cerr
@@ -197,7 +239,7 @@ func (s *sink) find(ctx context.Context) (l *layout, err error) {
 			unknown = now
 		}
 		if now.Sub(unknown) >= startGrace {
-			e := s.cl.missing(ctx)
+			e := cl.missing(ctx)
 			if e.Hint == "" {
 				e = e.WithHint("Set create_topic = 'true' to have it created.")
 			}
@@ -218,6 +260,10 @@ func (s *sink) writer(part int) *writer {
 
 // Close ends the connections; the writers must have been closed.
 func (s *sink) Close() error {
-	s.cl.close()
+	for _, cl := range s.topics {
+		if cl != nil {
+			cl.close()
+		}
+	}
 	return nil
 }

@@ -19,6 +19,7 @@ func Factory() connector.Factory {
 	return connector.Factory{
 		Source:      newSource,
 		Sink:        newSink,
+		DeadLetters: newDeadLetters,
 		CheckSource: checkSource,
 		CheckSink:   checkSink,
 	}
@@ -63,7 +64,7 @@ func describeSource(s *connector.Spec, load bool) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := &source{spec: s, cfg: cfg, skipBad: cfg.format.OnError == "skip"}
+	src := &source{spec: s, cfg: cfg, skipBad: cfg.format.OnError != connector.OnErrorFail}
 	if src.meta, err = readMeta(s.Columns); err != nil {
 		return nil, err
 	}

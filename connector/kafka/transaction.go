@@ -19,10 +19,10 @@ import (
 type transaction struct {
 	id  string
 	who identity
-	// Guarded by the producer's mu.
-	state    txnState
-	next     map[int32]int32 // by partition: the sequence number of the next record
-	admitted map[int32]bool  // the partitions in it
+	// state is guarded by the mu of the producer of the sink's topic, on by that of the
+	// topic's own.
+	state txnState
+	on    [topicPlaces]onTopic
 
 	// What the outbox has of the epoch; see writer.keep.
 	epoch  connector.Epoch
@@ -39,8 +39,31 @@ const (
 	txnPrepared          // complete, to be committed and to get the next identity
 )
 
+// topicPlace numbers the topics that a transaction may write to.
+type topicPlace int
+
+const (
+	ownTopic        topicPlace = iota // the sink's topic
+	deadLetterTopic                   // that of its dead letters
+	topicPlaces
+)
+
+// onTopic is the part of a transaction that is on one topic.
+type onTopic struct {
+	next     map[int32]int32 // by partition: the sequence number of the next record
+	admitted map[int32]bool  // the partitions in it
+}
+
+func newTransaction(id string) *transaction {
+	t := &transaction{id: id}
+	for i := range t.on {
+		t.on[i] = onTopic{next: map[int32]int32{}, admitted: map[int32]bool{}}
+	}
+	return t
+}
+
 // number gives a batch its sequence number, the first time that it is sent.
-func (t *transaction) number(part int32, b *outBatch) {
+func (t *onTopic) number(part int32, b *outBatch) {
 	if b.seq < 0 {
 		b.seq = t.next[part]
 		t.next[part] = nextSequence(b.seq, b.count)
@@ -78,7 +101,7 @@ func (s *sink) group(part int) string {
 // the transactions to go on with.
 func (s *sink) takeOver(ctx context.Context, part int) (txns [2]*transaction, err error) {
 	for i := range txns {
-		t := &transaction{id: s.transactionalID(part, i), next: map[int32]int32{}, admitted: map[int32]bool{}}
+		t := newTransaction(s.transactionalID(part, i))
 		if t.who, err = s.initProducer(ctx, t.id); err != nil {
 			return txns, err
 		}
@@ -159,23 +182,28 @@ func (s *sink) ahead(e connector.Epoch, at int64) error {
 
 // rewrite writes an epoch from the outbox in a new transaction and commits it.
 func (s *sink) rewrite(ctx context.Context, e connector.Epoch, p *prepared, t *transaction) error {
-	l, err := s.find(ctx)
+	outs, err := s.rewriters(ctx, t)
+	for _, out := range outs {
+		if out != nil {
+			defer out.close()
+		}
+	}
 	if err != nil {
 		return err
 	}
-	out := newProducer(ctx, s.cl, s.cfg, s.status, l)
-	defer out.close()
-	out.admit = func(t *transaction, parts []int32) error { return s.addPartitions(out.ctx, t.id, t.who, parts) }
-	out.txn = t
 	n := uint64(0)
 	err = s.spec.Outbox.Each(p.Part, uint64(e), func(piece []byte) error {
-		part, b, err := readPiece(piece)
+		place, part, b, err := readPiece(piece)
 		if err != nil {
 			return err
 		}
+		out := outs[place]
+		if out == nil {
+			return sqlerr.New(sqlerr.UndefinedObject, "epoch %d has dead letters, for which there is no topic", e).AsPermanent()
+		}
 		if part >= len(out.parts) {
 			return sqlerr.New(sqlerr.UndefinedObject, `topic "%s" has %d partitions, epoch %d was written to partition %d`,
-				s.cfg.topic, len(out.parts), e, part).AsPermanent()
+				out.cl.topic, len(out.parts), e, part).AsPermanent()
 		}
 		n++
 		out.mu.Lock()
@@ -186,8 +214,10 @@ func (s *sink) rewrite(ctx context.Context, e connector.Epoch, p *prepared, t *t
 	if err == nil && n != p.Pieces {
 		err = sqlerr.New(sqlerr.DataCorrupted, "the outbox has %d of %d batches of epoch %d", n, p.Pieces, e)
 	}
-	if err == nil {
-		err = out.flush(ctx)
+	for _, out := range outs {
+		if err == nil && out != nil {
+			err = out.flush(ctx)
+		}
 	}
 	if err == nil {
 		err = s.mark(ctx, s.group(p.Part), t.id, t.who, int64(e))
@@ -201,15 +231,43 @@ func (s *sink) rewrite(ctx context.Context, e connector.Epoch, p *prepared, t *t
 	return err
 }
 
-// A piece of the outbox is the partition's number and the record set.
-const pieceHead = 4
+// rewriters starts a producer for each of the sink's topics, in the transaction.
+func (s *sink) rewriters(ctx context.Context, t *transaction) (outs [topicPlaces]*producer, err error) {
+	for place, cl := range s.topics {
+		if cl == nil {
+			continue
+		}
+		l, err := s.find(ctx, cl)
+		if err != nil {
+			return outs, err
+		}
+		out := newProducer(ctx, cl, s.cfg, s.status, l)
+		out.place, out.txn = topicPlace(place), t
+		out.admit = func(t *transaction, parts []int32) error {
+			return s.addPartitions(out.ctx, cl.topic, t.id, t.who, parts)
+		}
+		outs[place] = out
+	}
+	return outs, nil
+}
 
-func readPiece(piece []byte) (part int, b *outBatch, err error) {
+// A piece of the outbox is the partition's number, with the highest bit where it is one
+// of the dead letters' topic, and the record set.
+const (
+	pieceHead = 4
+	pieceDead = 1 << 31
+)
+
+func readPiece(piece []byte) (place topicPlace, part int, b *outBatch, err error) {
 	if len(piece) < pieceHead {
-		return 0, nil, sqlerr.New(sqlerr.DataCorrupted, "a record batch in the outbox is cut off")
+		return 0, 0, nil, sqlerr.New(sqlerr.DataCorrupted, "a record batch in the outbox is cut off")
 	}
 	b, err = storedBatch(piece[pieceHead:])
-	return int(binary.BigEndian.Uint32(piece)), b, err
+	n := binary.BigEndian.Uint32(piece)
+	if n&pieceDead != 0 {
+		place = deadLetterTopic
+	}
+	return place, int(n &^ pieceDead), b, err
 }
 
 // Abort forgets what was prepared after an epoch that is committed, or whose

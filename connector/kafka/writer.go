@@ -21,9 +21,12 @@ const lockRows = 256
 // writer writes the rows of one part of the sink.
 type writer struct {
 	s      *sink
-	env    *envelope
+	env    recordMaker
 	out    *producer
 	sticky int // partition of records without a key, changed every lockRows
+	// dead takes what the topic cannot: a producer of the dead letters' topic; nil: the
+	// sink has none. Its mu is taken behind out's.
+	dead *deadLetters
 
 	// Exactly once only. txns are used in turn; epoch is the one being written.
 	part  int
@@ -47,15 +50,39 @@ func (w *writer) Write(ctx context.Context, b *arrowbatch.Batch) error {
 		err := w.out.wait(ctx, func() bool { return int64(w.out.buffered) < w.s.cfg.bufferBytes })
 		if err == nil {
 			w.sticky = (w.sticky + 1) % len(w.out.parts)
-			i, err = w.env.rows(b, i, min(i+lockRows, b.Len), func(r *outRecord) error { return w.put(r, ms) })
+			i, err = w.rows(b, i, min(i+lockRows, b.Len), ms)
 			w.out.change.Broadcast()
 		}
 		w.out.mu.Unlock()
+		if err == nil {
+			err = w.dead.room(ctx)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rows gives rows lo to hi-1 to their partitions and returns the next one. A row of
+// which no record can be made is a dead letter, if there may be such. With the
+// producer's mu held.
+func (w *writer) rows(b *arrowbatch.Batch, lo, hi int, ms int64) (next int, err error) {
+	for next = lo; next < hi; {
+		next, err = w.env.rows(b, next, hi, func(r *outRecord) error { return w.put(r, ms) })
+		if err == nil || w.dead == nil {
+			return next, err
+		}
+		why := sqlerr.From(err)
+		if why.Code == sqlerr.InternalError {
+			return next, err
+		}
+		if err := w.dead.row(b, next, why); err != nil {
+			return next, err
+		}
+		next++
+	}
+	return next, nil
 }
 
 // put gives a record to its partition. With the producer's mu held.
@@ -65,6 +92,12 @@ func (w *writer) put(r *outRecord, now int64) error {
 		r.ms = now
 	}
 	switch {
+	case len(r.key)+len(r.value)+len(r.headers) > maxRecord:
+		why := recordTooLarge(r, w.s.cfg.topic)
+		if w.out.refuse == nil {
+			return why
+		}
+		return w.out.refuse(r, why)
 	case r.part >= n:
 		return sqlerr.New(sqlerr.NumericValueOutOfRange, `a row is for partition %d of topic "%s", which has %d`, r.part,
 			w.s.cfg.topic, n).AsPermanent()
@@ -94,16 +127,31 @@ func (w *writer) begin(ctx context.Context) error {
 	}
 	t.state, t.epoch, t.pieces, t.bytes, t.kept = txnOpen, w.epoch, 0, 0, w.s.spec.Outbox != nil
 	w.last, w.out.txn = next, t
+	w.dead.into(t)
 	return nil
 }
 
-func (w *writer) admit(t *transaction, parts []int32) error {
-	return w.out.lostTxn(t, w.s.addPartitions(w.out.ctx, t.id, t.who, parts))
+// produce starts a producer for one of the sink's topics.
+func (w *writer) produce(ctx context.Context, place topicPlace, l *layout) *producer {
+	cl := w.s.topics[place]
+	out := newProducer(ctx, cl, w.s.cfg, w.s.status, l)
+	out.place = place
+	if w.s.cfg.exactly {
+		out.admit = func(t *transaction, parts []int32) error {
+			return out.lostTxn(t, w.s.addPartitions(out.ctx, cl.topic, t.id, t.who, parts))
+		}
+		out.kept = func(t *transaction, part int32, raw []byte) error { return w.keep(t, place, part, raw) }
+	}
+	return out
 }
 
 // keep puts a batch that the broker has taken into the outbox. An epoch that is
 // larger than the outbox may be is not kept at all.
-func (w *writer) keep(t *transaction, part int32, raw []byte) error {
+func (w *writer) keep(t *transaction, place topicPlace, part int32, raw []byte) error {
+	head := uint32(part)
+	if place == deadLetterTopic {
+		head |= pieceDead
+	}
 	w.out.mu.Lock()
 	t.bytes += int64(len(raw))
 	kept, number := t.kept, t.pieces
@@ -116,8 +164,7 @@ func (w *writer) keep(t *transaction, part int32, raw []byte) error {
 	w.out.mu.Unlock()
 	switch {
 	case still:
-		head := binary.BigEndian.AppendUint32(make([]byte, 0, pieceHead), uint32(part))
-		return w.s.spec.Outbox.Put(w.part, uint64(t.epoch), number, head, raw)
+		return w.s.spec.Outbox.Put(w.part, uint64(t.epoch), number, binary.BigEndian.AppendUint32(nil, head), raw)
 	case kept:
 		return w.s.spec.Outbox.Remove(w.part, uint64(t.epoch), number)
 	}
@@ -128,6 +175,10 @@ func (w *writer) keep(t *transaction, part int32, raw []byte) error {
 // returns what it takes to commit the transaction.
 func (w *writer) Prepare(ctx context.Context, e connector.Epoch) ([]byte, error) {
 	if err := w.out.flush(ctx); err != nil {
+		return nil, err
+	}
+	// What the topic did not take is all there by now.
+	if err := w.dead.flush(ctx); err != nil {
 		return nil, err
 	}
 	if !w.s.cfg.exactly {
@@ -147,6 +198,7 @@ func (w *writer) Prepare(ctx context.Context, e connector.Epoch) ([]byte, error)
 	}
 	w.out.mu.Lock()
 	t.state, w.out.txn = txnPrepared, nil
+	w.dead.into(nil)
 	p := prepared{Part: w.part, ID: t.id, PID: t.who.id, Epoch: t.who.epoch, Pieces: t.pieces, Kept: t.kept}
 	w.out.mu.Unlock()
 	return json.Marshal(p)
@@ -187,8 +239,10 @@ func (w *writer) renew(t *transaction) error {
 	w.out.mu.Lock()
 	defer w.out.mu.Unlock()
 	t.state, t.who = txnIdle, who
-	clear(t.next)
-	clear(t.admitted)
+	for _, on := range t.on { // no producer has the transaction now
+		clear(on.next)
+		clear(on.admitted)
+	}
 	w.out.change.Broadcast()
 	return nil
 }
@@ -202,6 +256,7 @@ const abortTime = time.Second
 // be in a checkpoint.
 func (w *writer) Close() error {
 	w.out.close()
+	w.dead.close()
 	w.env.close()
 	if !w.s.cfg.exactly {
 		return nil
@@ -209,7 +264,7 @@ func (w *writer) Close() error {
 	w.s.mu.Lock()
 	delete(w.s.writers, w.part)
 	w.s.mu.Unlock()
-	if t := w.out.txn; t != nil && len(t.admitted) > 0 {
+	if t := w.out.txn; t != nil && len(t.on[ownTopic].admitted)+len(t.on[deadLetterTopic].admitted) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), abortTime)
 		defer cancel()
 		_, _ = w.s.askOnce(ctx, txnCoordinator, t.id, &endtxn.Request{TransactionalID: t.id, ProducerID: t.who.id,

@@ -21,8 +21,9 @@ import (
 
 // ContinuousOptions are a continuous query's choices.
 type ContinuousOptions struct {
-	// Query names the state.
+	// Query names the state, Name is the query's for people.
 	Query uint32
+	Name  string
 	// Parallelism is the number of tasks of a fragment that can have several.
 	Parallelism int
 	// IdleTimeout is that of sources that say nothing else; 0: never.
@@ -432,7 +433,11 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be read", n.Object.Options["connector"])
 	}
 	bad := &badBox{bySplit: map[string][]connector.BadRow{}}
-	spec.BadRows = bad
+	keepBad := 0
+	if b.KeepBad != nil {
+		keepBad = b.KeepBad(n.Object)
+	}
+	spec.BadRows, spec.WholeBad = bad, keepBad == exec.KeepAll
 	src, err := factory.Source(b.ctx, spec)
 	if err != nil {
 		return nil, err
@@ -449,11 +454,8 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 	}
 	s := &Source{Source: &pruned{Source: src, used: n.Used}, Object: n.Object, Splits: splits}
 	f := b.addSource(n, s, tasks)
-	f.Source.Bad = bad
-	if b.KeepBad != nil {
-		f.Source.KeepBad = b.KeepBad(n.Object)
-	}
-	return f, nil
+	f.Source.Bad, f.Source.KeepBad = bad, keepBad
+	return f, b.deadLetters(n, f, spec, factory)
 }
 
 // pruned is a source whose unread columns are dropped.
@@ -540,7 +542,7 @@ func (b *continuousBuilder) sink(n *physical.SinkWrite) (connector.Sink, error) 
 	if factory.Sink == nil {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "connector %q cannot be written", o.Options["connector"])
 	}
-	spec.Identity = fmt.Sprintf("%s-%d", b.Store.ID(), b.query)
+	spec.Identity, spec.Query = fmt.Sprintf("%s-%d", b.Store.ID(), b.query), b.opt.Name
 	spec.Outbox = b.Store.Outbox(b.query, uint32(n.ID()))
 	s, err := factory.Sink(b.ctx, spec)
 	if err != nil {

@@ -37,6 +37,9 @@ func (s *Sink) ProcessBarrier(bar exec.Barrier) error {
 	if err == nil && p != nil {
 		s.rt.SavePrepared(s.rt.Stats.Key(), p)
 	}
+	if w, ok := s.w.(connector.DeadLetterWriter); ok && err == nil {
+		s.rt.Stats.DeadLetters(w.DeadLetters())
+	}
 	return err
 }
 
