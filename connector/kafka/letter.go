@@ -80,28 +80,38 @@ func (l *letter) shrink(r *outRecord) (ok bool) {
 	if len(hs) == 0 {
 		return false
 	}
-	switch string(hs[len(hs)-1].name) {
+	switch last := string(hs[len(hs)-1].name); last {
 	case headerKeyBytes:
 		return false
+	case headerValueBytes:
+		l.leaveKey(r, hs)
 	default:
 		l.begin(r.key, nil, r.headers)
 		l.leaveOut(r.value)
-		return true
-	case headerValueBytes:
 	}
+	return true
+}
+
+// leaveKey makes l the letter r, with the headers hs, without its key and the record's
+// own headers.
+func (l *letter) leaveKey(r *outRecord, hs []header) {
+	l.begin(nil, nil, nil)
+	for _, h := range ours(hs) {
+		l.add(string(h.name), h.value)
+	}
+	l.add(headerKeyBytes, strconv.AppendInt(nil, int64(len(r.key)), 10))
+	l.value = l.summary()
+}
+
+// ours are the headers of a letter behind the record's own.
+func ours(hs []header) []header {
 	first := 0
 	for i, h := range hs {
 		if n := string(h.name); n == headerSource || n == headerSink {
 			first = i
 		}
 	}
-	l.begin(nil, nil, nil)
-	for _, h := range hs[first:] {
-		l.add(string(h.name), h.value)
-	}
-	l.add(headerKeyBytes, strconv.AppendInt(nil, int64(len(r.key)), 10))
-	l.value = l.summary()
-	return true
+	return hs[first:]
 }
 
 // numberHeaders are those whose values are numbers.
@@ -111,14 +121,8 @@ var numberHeaders = map[string]bool{headerPartition: true, headerOffset: true, h
 // summary is a JSON object with what the letter's own headers say.
 func (l *letter) summary() []byte {
 	hs := parseHeaders(append(binary.AppendVarint(nil, int64(l.n)), l.headers...))
-	first := 0
-	for i, h := range hs {
-		if n := string(h.name); n == headerSource || n == headerSink {
-			first = i
-		}
-	}
 	dst := []byte{'{'}
-	for i, h := range hs[first:] {
+	for i, h := range ours(hs) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
