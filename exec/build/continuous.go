@@ -336,7 +336,7 @@ func (b *continuousBuilder) distinctOn(n *physical.DistinctOn, f *exec.Fragment)
 	}
 	b.push(f, n, func() exec.Operator {
 		d := &operator.DistinctOn{Keys: n.Keys, Shapes: shapes(n.Schema()), Time: n.Time, Forget: n.Forget, Lag: n.Lag,
-			TTL: n.TTL}
+			TTL: n.TTL, Budget: b.budget()}
 		if n.Replace {
 			d.Order = sortKeys(n.OrderBy)
 		}

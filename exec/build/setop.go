@@ -19,7 +19,7 @@ func (b *continuousBuilder) setFragment(n *physical.SetOp) (*exec.Fragment, erro
 	}
 	f := b.after(max(b.opt.Parallelism, 1), in...)
 	b.push(f, n, func() exec.Operator {
-		return &operator.SetChanges{Except: n.Except, All: n.All, Shapes: shapes(n.Schema())}
+		return &operator.SetChanges{Except: n.Except, All: n.All, Shapes: shapes(n.Schema()), Budget: b.budget()}
 	})
 	return f, nil
 }

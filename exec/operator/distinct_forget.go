@@ -29,6 +29,7 @@ func (d *DistinctOn) expire(now int64) error {
 				return errState
 			}
 			out.AppendOp(arrowbatch.Delete)
+			d.held -= cap(d.rows[id].order) + cap(d.rows[id].row)
 			d.rows[id] = keptRow{}
 		}
 		d.until[id] = arrowbatch.NoTime

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
@@ -29,6 +28,9 @@ type DistinctOn struct {
 	TTL int64
 	// Order is the order of Replace; nil: the first row to arrive stays.
 	Order []SortKey
+	// Budget is how many bytes of keys may be held in memory; nil: any number. It is asked
+	// at barriers.
+	Budget func() int
 
 	rt  *exec.Runtime
 	out exec.Output
@@ -38,6 +40,7 @@ type DistinctOn struct {
 	keyVecs []*arrowbatch.Vec
 	until   []int64 // by key: when it is forgotten; NoTime: it is not there
 	rows    []keptRow
+	held    int // bytes of rows
 	live    int
 	due     map[int64][]int32 // keys by the time they are forgotten, in buckets
 	exp     *expiry           // with TTL
@@ -47,11 +50,23 @@ type DistinctOn struct {
 	sel     []int32
 	late    []int32
 	buf     []byte
+
+	// gens are the generations of keys that the store may have; dropped are those that
+	// the watermark has passed in this epoch.
+	gens    generations
+	dropped []int64
+	tier    *tier // nil: keys stay in memory
+	ages    ages
+	away    bool // the store has keys that are not here
+	saved   state.KeyList
 }
 
 // keptRow is the row that stands for a key: its place in the order and itself, in
-// the row code. Only Replace keeps it.
-type keptRow struct{ order, row []byte }
+// the row code, and its generation. Only Replace keeps it.
+type keptRow struct {
+	order, row []byte
+	gen        int64
+}
 
 // Open restores the keys.
 func (d *DistinctOn) Open(rt *exec.Runtime, out exec.Output) error {
@@ -64,6 +79,9 @@ func (d *DistinctOn) Open(rt *exec.Runtime, out exec.Output) error {
 	}
 	if rt.Store == nil {
 		return nil
+	}
+	if d.exp == nil {
+		d.tier = newTier(rt, d.Budget)
 	}
 	return d.restore()
 }
@@ -84,8 +102,17 @@ func (d *DistinctOn) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 		d.keyVecs[i] = b.Cols[k]
 	}
 	d.ids = resizeIDs(d.ids, len(d.sel))
+	from := d.keys.Len()
 	d.keys.Lookup(d.keyVecs, d.sel, d.ids)
 	d.grow()
+	if d.tier != nil {
+		if err := d.fetch(from); err != nil {
+			return err
+		}
+		for _, id := range d.ids {
+			d.ages.use(d.tier, id)
+		}
+	}
 	if d.exp != nil {
 		for _, id := range d.ids {
 			d.touch(id)
@@ -146,12 +173,20 @@ func (d *DistinctOn) stay(b *arrowbatch.Batch, i int) int64 {
 }
 
 func (d *DistinctOn) remember(id int32, until int64) {
+	d.enter(id, until)
+	if d.Order != nil {
+		d.rows[id].gen = arrowbatch.NoTime
+	}
+	d.touch(id)
+}
+
+// enter puts a key into the table.
+func (d *DistinctOn) enter(id int32, until int64) {
 	d.until[id] = until
 	d.live++
 	if until != arrowbatch.MaxTime {
 		d.due[until>>endBits] = append(d.due[until>>endBits], id)
 	}
-	d.touch(id)
 }
 
 func (d *DistinctOn) touch(id int32) {
@@ -185,8 +220,10 @@ func (d *DistinctOn) replace(b *arrowbatch.Batch) error {
 			out.AppendOp(arrowbatch.Delete)
 			d.touch(id)
 		}
+		d.held -= cap(r.order) + cap(r.row)
 		r.order = append(r.order[:0], d.buf...)
 		r.row = arrowbatch.AppendRow(r.row[:0], b.Cols, i)
+		d.held += cap(r.order) + cap(r.row)
 		for c, v := range out.Cols {
 			v.AppendFrom(b.Cols[c], i)
 		}
@@ -200,11 +237,21 @@ func (d *DistinctOn) replace(b *arrowbatch.Batch) error {
 }
 
 // Resume implements exec.Resumer.
-func (d *DistinctOn) Resume(w arrowbatch.EventTime) { d.w = w }
+func (d *DistinctOn) Resume(w arrowbatch.EventTime) {
+	d.w = w
+	d.pass(w)
+}
 
 // ProcessWatermark forgets keys.
 func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
 	d.w = w
+	d.pass(w)
+	return w, nil
+}
+
+// pass forgets the keys up to w. Their keys in the store go with their generation.
+func (d *DistinctOn) pass(w arrowbatch.EventTime) {
+	d.dropped = d.gens.pass(w, d.dropped)
 	for k, ids := range d.due {
 		if k > w>>endBits {
 			continue
@@ -215,9 +262,11 @@ func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventT
 				stay = append(stay, id)
 				continue
 			}
+			if d.until[id] == arrowbatch.NoTime { // it was there for another one's sake
+				continue
+			}
 			d.until[id] = arrowbatch.NoTime
 			d.live--
-			d.touch(id)
 		}
 		if len(stay) == 0 {
 			delete(d.due, k)
@@ -225,7 +274,6 @@ func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventT
 			d.due[k] = stay
 		}
 	}
-	return w, nil
 }
 
 // ProcessBarrier saves the keys that came and went.
@@ -234,109 +282,12 @@ func (d *DistinctOn) ProcessBarrier(bar exec.Barrier) error {
 		return err
 	}
 	if delta := d.rt.Delta(); delta != nil {
-		prefix := d.rt.Table.Prefix()
-		var key []byte
-		for _, id := range d.save {
-			d.saving[id] = false
-			key = appendGroupKey(append(key[:0], prefix...), d.keys, id)
-			if d.until[id] == arrowbatch.NoTime {
-				delta.Delete(key)
-				continue
-			}
-			delta.Put(key, d.value(id))
-		}
-		d.save = d.save[:0]
+		d.saveKeys(delta)
 	}
-	d.rt.Stats.State(d.live, d.keys.Bytes()+8*len(d.until))
-	return d.reclaim()
-}
-
-func (d *DistinctOn) value(id int32) []byte {
-	d.buf = binary.AppendVarint(d.buf[:0], d.until[id])
-	if d.exp != nil {
-		d.buf = binary.AppendVarint(d.buf, d.exp.date(id))
-	}
-	if d.Order != nil {
-		r := d.rows[id]
-		d.buf = append(binary.AppendUvarint(d.buf, uint64(len(r.order))), r.order...)
-		d.buf = append(d.buf, r.row...)
-	}
-	return d.buf
-}
-
-func (d *DistinctOn) restore() error {
-	lo := d.rt.Table.Prefix()
-	return d.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
-		k = k[len(lo):]
-		until, n := binary.Varint(v)
-		if len(k) < 1 || n <= 0 {
-			return errState
-		}
-		if !d.rt.Owns(k[0]) {
-			return nil
-		}
-		id, _, err := d.keys.AddKey(k[1:])
-		if err != nil {
-			return errState
-		}
-		d.grow()
-		v = v[n:]
-		if d.exp != nil {
-			date, m := binary.Varint(v)
-			if m <= 0 {
-				return errState
-			}
-			v = v[m:]
-			d.exp.touch(id, date)
-		}
-		if d.Order != nil {
-			l, m := binary.Uvarint(v)
-			if m <= 0 || l > uint64(len(v)-m) {
-				return errState
-			}
-			v = v[m:]
-			d.rows[id] = keptRow{bytes.Clone(v[:l]), bytes.Clone(v[l:])}
-		}
-		d.remember(id, until)
-		d.saving[id] = false
-		d.save = d.save[:0]
-		return nil
-	})
-}
-
-// reclaim rebuilds the table when most of its keys are forgotten. Nothing is to be
-// saved then.
-func (d *DistinctOn) reclaim() error {
-	if d.keys.Len() < 4096 || d.live > d.keys.Len()/2 {
-		return nil
-	}
-	old, until, rows := d.keys, d.until, d.rows
-	var keep []int32
-	d.keys, d.due, d.live = state.NewGroups(d.keyShapes()), map[int64][]int32{}, 0
-	d.until, d.rows, d.saving, d.save = nil, nil, nil, d.save[:0]
-	var key []byte
-	for id, u := range until {
-		if u == arrowbatch.NoTime {
-			continue
-		}
-		key = old.AppendKey(key[:0], int32(id))
-		n, _, err := d.keys.AddKey(key)
-		if err != nil {
-			return errState
-		}
-		d.grow()
-		keep = append(keep, int32(id))
-		if d.Order != nil {
-			d.rows[n] = rows[id]
-		}
-		d.remember(n, u)
-		d.saving[n] = false
-	}
-	d.save = d.save[:0]
-	if d.exp != nil {
-		d.exp = d.exp.renumbered(keep)
-	}
-	return nil
+	d.tier.sealed()
+	err := d.reclaim()
+	d.rt.Stats.State(d.live, d.bytes())
+	return err
 }
 
 // Close has nothing to free.

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
@@ -17,6 +19,9 @@ import (
 type SetChanges struct {
 	Except, All bool
 	Shapes      []arrowbatch.Shape
+	// Budget is how many bytes of rows may be held in memory; nil: any number. It is asked
+	// at barriers.
+	Budget func() int
 
 	rt  *exec.Runtime
 	out exec.Output
@@ -31,6 +36,11 @@ type SetChanges struct {
 	save    []int32
 	saving  []bool // by row: in save
 	live    int    // rows that an input has
+	held    int    // bytes of images
+	tier    *tier  // nil: rows stay in memory
+	ages    ages
+	away    bool // the store has rows that are not here
+	saved   state.KeyList
 	ids     []int32
 	buf     []byte
 }
@@ -45,6 +55,7 @@ func (s *SetChanges) Open(rt *exec.Runtime, out exec.Output) error {
 	if rt.Store == nil {
 		return nil
 	}
+	s.tier = newTier(rt, s.Budget)
 	return s.restore()
 }
 
@@ -52,15 +63,23 @@ func (s *SetChanges) Open(rt *exec.Runtime, out exec.Output) error {
 func (s *SetChanges) ProcessBatch(input int, b *arrowbatch.Batch) error {
 	defer b.Release()
 	s.ids = resizeIDs(s.ids, b.Len)
+	from := s.groups.Len()
 	s.groups.Lookup(b.Cols, nil, s.ids)
 	s.grow()
+	if s.away {
+		if err := s.tier.fetchNew(s.rt.Table.Prefix(), s.groups, from, s.restoreRow); err != nil {
+			return err
+		}
+	}
 	for i, id := range s.ids {
 		was := s.there(id)
 		n := &s.counts[input][id]
 		*n += 1 - 2*int64(b.OpAt(i))
 		s.live += s.there(id) - was
 		if !s.exact && b.OpAt(i) == arrowbatch.Insert && (s.images[id] == nil || input == 0 && *n == 1 && s.given[id] == 0) {
+			s.held -= cap(s.images[id])
 			s.images[id] = arrowbatch.AppendRow(s.images[id][:0], b.Cols, i)
+			s.held += cap(s.images[id])
 		}
 		if !s.marked[id] {
 			s.marked[id] = true
@@ -166,41 +185,76 @@ func (s *SetChanges) ProcessBarrier(exec.Barrier) error {
 		return err
 	}
 	if d := s.rt.Delta(); d != nil {
-		prefix := s.rt.Table.Prefix()
-		var key []byte
-		for _, id := range s.save {
-			key = appendGroupKey(append(key[:0], prefix...), s.groups, id)
-			if s.there(id) == 0 {
-				d.Delete(key)
-				continue
-			}
-			s.buf = binary.AppendVarint(s.buf[:0], s.counts[0][id])
-			s.buf = binary.AppendVarint(s.buf, s.counts[1][id])
-			if !s.exact {
-				s.buf = append(s.buf, s.images[id]...)
-			}
-			d.Put(key, s.buf)
-		}
+		s.saveRows(d)
 	}
 	for _, id := range s.save {
 		s.saving[id] = false
 	}
 	s.save = s.save[:0]
-	s.rt.Stats.State(s.live, s.groups.Bytes()+26*len(s.given))
-	return s.reclaim()
+	s.tier.sealed()
+	err := s.reclaim()
+	s.rt.Stats.State(s.live, s.bytes())
+	return err
 }
 
-// reclaim rebuilds the table when no input has most of its rows any more.
+func (s *SetChanges) saveRows(d *state.Delta) {
+	s.saved.Begin(s.rt.Table.Prefix())
+	for _, id := range s.save {
+		s.ages.use(s.tier, id)
+		s.saved.Add(s.groups, id)
+	}
+	s.saved.Sort()
+	for k := range s.saved.Len() {
+		id := s.saved.ID(k)
+		if s.there(id) == 0 {
+			d.Delete(s.saved.Key(k))
+			continue
+		}
+		s.buf = binary.AppendVarint(s.buf[:0], s.counts[0][id])
+		s.buf = binary.AppendVarint(s.buf, s.counts[1][id])
+		if !s.exact {
+			s.buf = append(s.buf, s.images[id]...)
+		}
+		d.Put(s.saved.Key(k), s.buf)
+	}
+}
+
+func (s *SetChanges) bytes() int {
+	return s.groups.Bytes() + 26*cap(s.given) + 4*(cap(s.save)+cap(s.changed)+cap(s.ages)) + s.held + 24*cap(s.images)
+}
+
+// reclaim rebuilds the table when no input has most of its rows any more, or when it
+// takes more than its budget and rows can leave. A row that is gone stays as long as the
+// store may have it.
 func (s *SetChanges) reclaim() error {
+	if s.tier.over(s.bytes()) {
+		s.ages.fill(s.groups.Len())
+		if from, ok := s.tier.cut(s.bytes(), s.ages); ok {
+			s.away = true
+			return s.rebuild(func(id int32) bool { return s.ages.of(id) >= from })
+		}
+	}
 	if s.groups.Len() < 4096 || s.live > s.groups.Len()/2 {
 		return nil
 	}
-	old := *s
+	return s.rebuild(func(id int32) bool { return s.there(id) != 0 || s.away && s.tier.holds(s.ages.of(id)) })
+}
+
+// empty makes the table one without rows.
+func (s *SetChanges) empty() {
 	s.groups, s.given, s.images = state.NewGroups(s.Shapes), nil, nil
 	s.counts, s.marked, s.saving = [2][]int64{}, nil, nil
+	s.ages, s.live, s.held = nil, 0, 0
+}
+
+// rebuild makes a table of the rows that stay. Nothing is to be saved then.
+func (s *SetChanges) rebuild(stays func(id int32) bool) error {
+	old := *s //nolint:govet // the tables are read only
+	s.empty()
 	var key []byte
+	var keep []int32
 	for id := range int32(old.groups.Len()) {
-		if old.there(id) == 0 {
+		if !stays(id) {
 			continue
 		}
 		key = old.groups.AppendKey(key[:0], id)
@@ -209,17 +263,22 @@ func (s *SetChanges) reclaim() error {
 			return errState
 		}
 		s.grow()
+		keep = append(keep, id)
 		s.counts[0][n], s.counts[1][n], s.given[n] = old.counts[0][id], old.counts[1][id], old.given[id]
+		s.live += s.there(n)
 		if !s.exact {
 			s.images[n] = old.images[id]
+			s.held += cap(s.images[n])
 		}
 	}
+	s.ages = old.ages.renumbered(keep)
 	return nil
 }
 
+// restore reads the rows that this task owns, if they fit into memory.
 func (s *SetChanges) restore() error {
-	lo := s.rt.Table.Prefix()
-	return s.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
+	lo, n := s.rt.Table.Prefix(), 0
+	err := s.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
 		k = k[len(lo):]
 		if len(k) < 1 {
 			return errState
@@ -227,24 +286,42 @@ func (s *SetChanges) restore() error {
 		if !s.rt.Owns(k[0]) {
 			return nil
 		}
-		id, _, err := s.groups.AddKey(k[1:])
-		l, n := binary.Varint(v)
-		if err != nil || n <= 0 {
-			return errState
+		if n++; n%restoreStep == 1 && s.tier.over(s.bytes()) {
+			return errTooLarge
 		}
-		r, m := binary.Varint(v[n:])
-		if m <= 0 {
+		id, _, err := s.groups.AddKey(k[1:])
+		if err != nil {
 			return errState
 		}
 		s.grow()
-		s.counts[0][id], s.counts[1][id] = l, r
-		if !s.exact {
-			s.images[id] = append([]byte(nil), v[n+m:]...)
-		}
-		s.live++
-		s.given[id] = s.copies(id)
-		return nil
+		return s.restoreRow(id, v)
 	})
+	if errors.Is(err, errTooLarge) {
+		s.empty()
+		s.away = true
+		return nil
+	}
+	return err
+}
+
+// restoreRow gives a row what the store has of it.
+func (s *SetChanges) restoreRow(id int32, v []byte) error {
+	l, n := binary.Varint(v)
+	if n <= 0 {
+		return errState
+	}
+	r, m := binary.Varint(v[n:])
+	if m <= 0 {
+		return errState
+	}
+	s.counts[0][id], s.counts[1][id] = l, r
+	if !s.exact {
+		s.images[id] = bytes.Clone(v[n+m:])
+		s.held += len(s.images[id])
+	}
+	s.live += s.there(id)
+	s.given[id] = s.copies(id)
+	return nil
 }
 
 // Close has nothing to free.
