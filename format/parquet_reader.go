@@ -1,0 +1,5 @@
+package format
+
+import (
+	_ "github.com/apache/arrow/go/v17/parquet/file"
+)
