@@ -176,32 +176,8 @@ func (p *ParquetReader) copyColumn(d *binding, n, m int, valid arrowbatch.Bitmap
 	signed32 := t.phys == parquet.Types.Int32 && t.logical == logicalNone
 	signed64 := t.phys == parquet.Types.Int64 && t.logical == logicalNone
 	switch d.n.kind {
-	case kindInt4:
-		if t.class != classInt || !signed32 {
-			return false
-		}
-		v.Resize(n)
-		convert(v.I32, d.col.vals.w32[:m])
-		spread(v.I32, m, valid)
-	case kindInt8:
-		switch {
-		case t.class != classInt:
-			return false
-		case signed64:
-			v.Resize(n)
-			convert(v.I64, d.col.vals.w64[:m])
-		case signed32:
-			v.Resize(n)
-			for i, x := range d.col.vals.w32[:m] {
-				v.I64[i] = int64(int32(x))
-			}
-		case t.phys == parquet.Types.Int32:
-			v.Resize(n)
-			convert(v.I64, d.col.vals.w32[:m])
-		default:
-			return false
-		}
-		spread(v.I64, m, valid)
+	case kindInt4, kindInt8:
+		return copyInts(d, n, m, valid, signed32, signed64)
 	case kindDate:
 		if t.class != classDate {
 			return false
@@ -266,6 +242,34 @@ func convert[D int32 | int64, S uint32 | uint64](dst []D, src []S) {
 	for i, x := range src {
 		dst[i] = D(x)
 	}
+}
+
+func copyInts(d *binding, n, m int, valid arrowbatch.Bitmap, signed32, signed64 bool) bool {
+	t, v := &d.t.scalarType, d.n.v
+	switch {
+	case t.class != classInt || d.n.kind == kindInt4 && !signed32 || t.phys == parquet.Types.Int64 && !signed64:
+		return false
+	case d.n.kind == kindInt4:
+		v.Resize(n)
+		convert(v.I32, d.col.vals.w32[:m])
+		spread(v.I32, m, valid)
+		v.Valid = valid
+		return true
+	}
+	v.Resize(n)
+	switch {
+	case signed64:
+		convert(v.I64, d.col.vals.w64[:m])
+	case signed32:
+		for i, x := range d.col.vals.w32[:m] {
+			v.I64[i] = int64(int32(x))
+		}
+	default:
+		convert(v.I64, d.col.vals.w32[:m])
+	}
+	spread(v.I64, m, valid)
+	v.Valid = valid
+	return true
 }
 
 func copyBools(v *arrowbatch.Vec, vals []uint32, n int, valid arrowbatch.Bitmap) bool {

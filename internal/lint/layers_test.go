@@ -115,7 +115,8 @@ var libraries = map[string][]string{
 	"github.com/prometheus":             {"metrics", "web", "cmd"},
 	"github.com/hamba/avro":             {"format"},
 	"github.com/bufbuild/protocompile":  {"format"},
-	"github.com/klauspost/compress":     {"connector/file"},
+	"github.com/klauspost/compress":     {"connector/file", "format"},
+	"github.com/pierrec/lz4":            {"format"},
 	"google.golang.org/protobuf":        {"format"},
 	"github.com/zeebo/xxh3":             nil, // anywhere
 	"github.com/jackc/pgx":              {},  // tests only
