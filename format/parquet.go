@@ -173,8 +173,20 @@ func (p *ParquetReader) Group() int { return max(p.group, 0) }
 // and, as most writers make it, what is there.
 func (p *ParquetReader) ID() string { return p.id }
 
-// Seek goes to a row of the file, 0 to NumRows.
-func (p *ParquetReader) Seek(row int64) error {
+// SeekRow goes to a row of the file, 0 to NumRows.
+func (p *ParquetReader) SeekRow(row int64) error {
+	err := p.seek(row, skipRows)
+	if _, damage := err.(*sqlerr.Error); damage {
+		// It may lie behind the row: lists are read ahead, but not where one row is wanted.
+		return p.seek(row, 1)
+	}
+	return err
+}
+
+// skipRows is how many rows are skipped at once.
+const skipRows = 8192
+
+func (p *ParquetReader) seek(row int64, step int) error {
 	p.group, p.place, p.left = -1, 0, 0
 	for p.place < row {
 		if p.left == 0 {
@@ -188,7 +200,7 @@ func (p *ParquetReader) Seek(row int64) error {
 		}
 		n := row - p.place
 		for _, c := range p.columns {
-			if err := c.skip(int(n)); err != nil {
+			if err := c.skip(int(n), step); err != nil {
 				return p.within(err)
 			}
 		}

@@ -112,7 +112,8 @@ func (c *column) begin(entries int64) {
 	c.vals.drop(c.vals.len(c.width), c.width)
 }
 
-// fill reads on until rows rows are there to their ends.
+// fill reads on until rows rows are there to their ends. Of lists it may read more, but
+// where one row is wanted no entry behind the next row's first.
 func (c *column) fill(rows int) error {
 	for c.begun < rows || c.begun == rows && c.t.rep > 0 {
 		if c.left == 0 {
@@ -128,8 +129,11 @@ func (c *column) fill(rows int) error {
 			continue
 		}
 		n := rows - c.n
-		if c.t.rep > 0 {
+		switch {
+		case c.t.rep > 0 && rows > 1:
 			n = max(rows, 1024)
+		case c.t.rep > 0:
+			n = 1
 		}
 		if err := c.read(min(n, c.left)); err != nil {
 			return c.bad(err)
@@ -217,8 +221,9 @@ func (c *column) drop() {
 	c.cut, c.cutVals, c.cutRows = 0, 0, 0
 }
 
-// skip goes rows rows on. Pages of columns without lists are not even uncompressed.
-func (c *column) skip(rows int) error {
+// skip goes rows rows on, step at a time. Pages of columns without lists are not even
+// uncompressed.
+func (c *column) skip(rows, step int) error {
 	for rows > 0 {
 		if c.t.rep == 0 && c.n == 0 && c.left == 0 && c.toCome > 0 {
 			h, err := c.pages.header()
@@ -239,7 +244,7 @@ func (c *column) skip(rows int) error {
 			}
 			continue
 		}
-		n := min(rows, 8192)
+		n := min(rows, step)
 		if err := c.fill(n); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func readParquet(t testing.TB, data []byte, cols []Column, from int64, limit int
 		return "", err
 	}
 	defer p.Close()
-	if err := p.Seek(from); err != nil {
+	if err := p.SeekRow(from); err != nil {
 		return "", err
 	}
 	var out strings.Builder

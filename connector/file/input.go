@@ -43,14 +43,23 @@ const (
 	atBound         // nothing more for now
 )
 
-func (s *source) open(name string) (*input, error) {
-	path := s.at.file(name)
-	f, err := os.Open(path)
+// file opens a file of the source.
+func (s *source) file(name string) (f *os.File, path string, err error) {
+	path = s.at.file(name)
+	f, err = os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && s.many() {
-		return nil, removed(path)
+		return nil, path, removed(path)
 	}
 	if err != nil {
-		return nil, osError("open file", path, err)
+		return nil, path, osError("open file", path, err)
+	}
+	return f, path, nil
+}
+
+func (s *source) open(name string) (*input, error) {
+	f, path, err := s.file(name)
+	if err != nil {
+		return nil, err
 	}
 	return &input{path: path, f: f, buf: make([]byte, checkBytes+chunk), tail: s.opts.tail, max: s.opts.maxRecord}, nil
 }

@@ -32,7 +32,7 @@ type sourceOptions struct {
 	maxRecord int
 }
 
-var encodes = []string{format.JSON, format.CSV, format.Text}
+var encodes = []string{format.JSON, format.CSV, format.Text, format.Parquet}
 
 func readSource(s *connector.Spec) (sourceOptions, error) {
 	o := connector.NewOptions(`connector "file"`, s.Options)
@@ -62,12 +62,19 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 	if p.tail && p.splits > 1 {
 		o.Fault(`option "tail" reads a single file: "splits" must be 1`)
 	}
+	if p.format.Encode == format.Parquet {
+		for _, name := range []string{"tail", "max_record_bytes"} {
+			if o.Has(name) {
+				o.Fault(`option "%s" is not for ENCODE PARQUET`, name)
+			}
+		}
+	}
 	for _, c := range s.Columns {
 		if c.Meta != "" {
 			o.Fault(`connector "file" has no metadata "%s"`, c.Meta)
 		}
 	}
-	if err := o.Err(); err != nil {
+	if err := o.Err(); err != nil || p.format.Encode == format.Parquet {
 		return p, err
 	}
 	_, err := p.format.Decoder(s.Columns)

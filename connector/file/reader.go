@@ -20,8 +20,9 @@ type reader struct {
 	// pos is the place after the last record decoded; its text is printed by text.
 	pos  progress
 	text printer
-	// in is the file in work, nil between two.
-	in *input
+	// in is the file in work, nil between two; tab is it where files are tables.
+	in  *input
+	tab *table
 	// next are the files to read after it, in order.
 	next []entry
 	// aim is the bound that next was made for, bound what it says; free: no bound.
@@ -40,11 +41,12 @@ func (s *source) Open(_ context.Context, sp connector.Split, from connector.Offs
 	if err != nil {
 		return nil, err
 	}
-	dec, err := s.opts.format.Decoder(s.spec.Columns)
-	if err != nil {
-		return nil, err
+	r := &reader{src: s, split: sp.ID, pos: pos}
+	if !s.tables() {
+		if r.dec, err = s.opts.format.Decoder(s.spec.Columns); err != nil {
+			return nil, err
+		}
 	}
-	r := &reader{src: s, split: sp.ID, dec: dec, pos: pos}
 	all, _, err := s.files()
 	if err != nil {
 		return nil, err
@@ -57,7 +59,12 @@ func (s *source) Open(_ context.Context, sp connector.Split, from connector.Offs
 		return nil, err
 	}
 	if pos.File != "" {
-		if r.in, err = s.resume(&r.pos, r.dec); err != nil {
+		if s.tables() {
+			err = r.resumeTable()
+		} else {
+			r.in, err = s.resume(&r.pos, r.dec)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -109,15 +116,28 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 	if err := r.plan(until); err != nil {
 		return nil, before, err
 	}
-	done, err := r.fill(ctx)
+	var b *arrowbatch.Batch
+	var done bool
+	var err error
+	if r.src.tables() {
+		b, done, err = r.fillTable(ctx)
+	} else {
+		done, err = r.fill(ctx)
+	}
 	r.last = r.offset()
 	now := r.last
-	if r.dec.Len() > 0 || err == nil && now != before {
+	if b != nil || r.dec != nil && r.dec.Len() > 0 || err == nil && now != before {
 		r.failed = err
 		if ctx.Err() != nil {
 			r.failed = nil // the context's, not the files'
 		}
-		b := r.dec.Take()
+		switch {
+		case b != nil:
+		case r.dec != nil:
+			b = r.dec.Take()
+		default:
+			b = r.src.empty()
+		}
 		b.Entered = clock.Micros(r.src.spec.Clock)
 		return b, now, nil
 	}
@@ -134,8 +154,11 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 }
 
 func (r *reader) offset() connector.Offset {
-	if r.in != nil {
+	switch {
+	case r.in != nil:
 		r.pos.At, r.pos.Check = r.in.place()
+	case r.tab != nil:
+		r.pos.At, r.pos.Check = r.tab.at, r.tab.id
 	}
 	return r.text.print(&r.pos)
 }
@@ -247,7 +270,8 @@ func (r *reader) fill(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// limit is the place in the file in work that must not be passed; -1: its end.
+// limit is the place in the file in work that must not be passed, a byte or for a table
+// a row; -1: its end.
 func (r *reader) limit() int64 {
 	if r.free {
 		return -1
@@ -316,8 +340,7 @@ func (r *reader) finish() error {
 
 func (r *reader) leave(size int64) {
 	name := r.pos.File
-	r.in.close()
-	r.in = nil
+	_ = r.Close()
 	r.text.add(name, size)
 	r.set(func(p *progress) {
 		p.Done[name] = size
@@ -353,10 +376,15 @@ func (r *reader) bad(e *format.RecordError, n int) error {
 	return nil
 }
 
+// Close gives up the file in work.
 func (r *reader) Close() error {
 	if r.in != nil {
 		r.in.close()
 		r.in = nil
+	}
+	if r.tab != nil {
+		r.tab.close()
+		r.tab = nil
 	}
 	return nil
 }
