@@ -57,7 +57,7 @@ var ownRelations = []ownRelation{
 	{"sessions", []string{"pid int4!", "\"user\" name!", "database name!", "application text!", "client text",
 		"state text!", "query text!", "started_at timestamptz!"}},
 	{"reads", []string{"query_id int8!", "query name!", "source text!", "name text!", "rows_in int8!",
-		"bad_rows int8!", "dead_letters int8!"}},
+		"bad_rows int8!", "dead_letters int8!", "lost_offsets int8!"}},
 }
 
 // OwnRelations returns the names of the relations of schema streamsql with those of

@@ -56,7 +56,8 @@ type Reader interface {
 	Close() error
 }
 
-// BadRow is a record that could not be decoded, kept for streamsql.bad_rows.
+// BadRow is a record that could not be decoded, or a gap that reading went on behind,
+// kept for streamsql.bad_rows.
 type BadRow struct {
 	Split  string
 	Offset Offset
@@ -69,8 +70,9 @@ type BadRow struct {
 	Key     []byte   `json:"-"`
 	Headers []Header `json:"-"`
 	Time    int64    `json:"-"`
-	// Gap: it is no record, but tells that records are missing.
-	Gap bool `json:"-"`
+	// Gap: it is no record, but tells that records are missing: Lost offsets.
+	Gap  bool  `json:"-"`
+	Lost int64 `json:",omitempty"`
 }
 
 // KeptBytes is how much of a bad record is kept for streamsql.bad_rows.

@@ -73,6 +73,9 @@ type Factory struct {
 	CheckSource  func(s *Spec) error
 	CheckSink    func(s *Spec) error
 	FixedColumns func(options map[string]string) []Column
+	// Alterable are the options of a source that mean the same rows at the same
+	// offsets whatever their values, so that they can be changed on a living one.
+	Alterable []string
 }
 
 // Registry maps connector names to factories. It is filled by the program's

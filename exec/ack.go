@@ -39,10 +39,12 @@ type Ack struct {
 	// Failed are the last rows whose expressions failed.
 	Failed []FailedRow
 	// Source names the task's source, BadRows counts its records that could not be
-	// decoded, DeadLetters those of them that were sent on, and Bad are those to be kept.
+	// decoded and the gaps in it, DeadLetters those records that were sent on, Lost the
+	// offsets in the gaps, and Bad are those to be kept.
 	Source      string
 	BadRows     int64
 	DeadLetters int64
+	Lost        int64
 	Bad         []connector.BadRow
 	// Cut: a split was stopped by the pace's row limit before its bound.
 	Cut bool

@@ -95,6 +95,9 @@ const keptBadBytes = 64 << 20
 // addBad counts and keeps records that could not be decoded.
 func (a *Ack) addBad(rows []connector.BadRow, keep int) {
 	a.BadRows += int64(len(rows))
+	for i := range rows {
+		a.Lost += rows[i].Lost
+	}
 	if keep == 0 {
 		return
 	}

@@ -8,6 +8,8 @@ type Query struct {
 	Epoch                                                                uint64
 	Restarts, RowsIn, RowsOut, LateRows, BadRows, FailedRows, StateBytes int64
 	DeadLetters                                                          int64
+	// LostOffsets are those that the sources no longer had.
+	LostOffsets int64
 	// Watermark is in seconds since the Unix epoch; HasWatermark tells whether there
 	// is one.
 	Watermark    float64
@@ -51,6 +53,8 @@ var (
 			func(q *Query) float64 { return float64(q.LateRows) }),
 		perQuery("bad_rows_total", "Records of sources that could not be decoded.", prometheus.CounterValue,
 			func(q *Query) float64 { return float64(q.BadRows) }),
+		perQuery("lost_offsets_total", "Offsets that sources no longer had (on_data_loss = 'continue').",
+			prometheus.CounterValue, func(q *Query) float64 { return float64(q.LostOffsets) }),
 		perQuery("failed_rows_total", "Rows whose expressions failed.", prometheus.CounterValue,
 			func(q *Query) float64 { return float64(q.FailedRows) }),
 		perQuery("dead_letters_total", "Records and rows that were sent to topics of dead letters.",

@@ -57,12 +57,14 @@ func (s *Session) alterSet(t *sql.AlterSet) (string, error) {
 	if next.Options = maps.Clone(o.Options); next.Options == nil {
 		next.Options = map[string]string{}
 	}
+	inner := false // an option of the connector is among them
 	for i := range t.Options {
 		opt := &t.Options[i]
-		def, err := alterable(o, opt.Name)
+		def, err := s.alterable(o, opt.Name)
 		if err != nil {
 			return "", err
 		}
+		inner = inner || def.check == nil
 		if t.Reset {
 			delete(next.Options, opt.Name.Text)
 			continue
@@ -71,7 +73,16 @@ func (s *Session) alterSet(t *sql.AlterSet) (string, error) {
 		if !ok {
 			return "", sqlerr.New(sqlerr.InvalidParameterValue, "option %q needs a value", opt.Name.Text).At(opt.Name.Pos)
 		}
+		if def.check == nil {
+			next.Options[opt.Name.Text] = text
+			continue
+		}
 		if next.Options[opt.Name.Text], err = checkOption(opt.Name, def, text); err != nil {
+			return "", err
+		}
+	}
+	if inner {
+		if err := s.checkSource(&next); err != nil {
 			return "", err
 		}
 	}
@@ -79,8 +90,16 @@ func (s *Session) alterSet(t *sql.AlterSet) (string, error) {
 	return tag, s.tx.catalogTx().Replace(&next)
 }
 
-// alterable tells whether an option can be changed on a living object.
-func alterable(o *catalog.Object, n sql.Name) (queryOption, error) {
+// alterable tells whether an option can be changed on a living object. One without a
+// check is a source's connector's.
+func (s *Session) alterable(o *catalog.Object, n sql.Name) (queryOption, error) {
+	var inner []string
+	if o.Kind == catalog.KindSource || o.Kind == catalog.KindTable {
+		inner = s.srv.Connectors[o.Options["connector"]].Alterable
+	}
+	if slices.Contains(inner, n.Text) {
+		return queryOption{}, nil
+	}
 	def, known := queryOptions[n.Text]
 	known = known && slices.Contains(def.of, o.Kind)
 	_, given := o.Options[n.Text]
@@ -91,7 +110,7 @@ func alterable(o *catalog.Object, n sql.Name) (queryOption, error) {
 		return def, sqlerr.Unsupported("option %q of %s %q cannot be changed", n.Text, o.Kind, o.Name).At(n.Pos).
 			WithHint("DROP the %s and CREATE it with the new value.", o.Kind)
 	}
-	var names []string
+	names := slices.Clone(inner)
 	for name, d := range queryOptions {
 		if d.altersOf(o.Kind) {
 			names = append(names, name)
@@ -115,7 +134,7 @@ func withOptions(o *catalog.Object, options map[string]string) string {
 	kept := (*with)[:0]
 	for _, opt := range *with {
 		if v, still := options[opt.Name.Text]; still {
-			if def, engine := queryOptions[opt.Name.Text]; engine && slices.Contains(def.of, o.Kind) {
+			if text, ok := opt.Text(); !ok || text != v {
 				opt.Value = &sql.StringLit{Value: v}
 			}
 			kept = append(kept, opt)

@@ -114,7 +114,7 @@ func (p *systemProvider) reads(r *catalog.Rows) error {
 	for _, s := range p.m.Status() {
 		for _, src := range s.Sources {
 			r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src.Operator, "name": src.Name,
-				"rows_in": src.Rows, "bad_rows": src.Bad, "dead_letters": src.DeadLetters})
+				"rows_in": src.Rows, "bad_rows": src.Bad, "dead_letters": src.DeadLetters, "lost_offsets": src.Lost})
 		}
 	}
 	return nil

@@ -28,6 +28,8 @@ type Checkpoint struct {
 	Feeds map[string]uint32 `json:"feeds,omitempty"`
 	// Now is what now() was in the epoch, in microseconds since the Unix epoch.
 	Now int64 `json:"now,omitempty"`
+	// Identities has for each source that tells it what its offsets belong to.
+	Identities map[string]string `json:"identities,omitempty"`
 	// Counts are the operators' counters since the query was created, by operator
 	// (exec.OpStats), and Reads those of the sources, by source.
 	Counts map[string][]int64   `json:"counts,omitempty"`
@@ -41,9 +43,10 @@ type Checkpoint struct {
 // ReadCount counts what a query read of a source.
 type ReadCount struct {
 	Rows int64 `json:"rows"`
-	Bad  int64 `json:"bad,omitempty"` // records that could not be decoded
-	// DeadLetters are those of them that were sent on.
+	Bad  int64 `json:"bad,omitempty"` // records that could not be decoded, and gaps
+	// DeadLetters are those records that were sent on, Lost the offsets in the gaps.
 	DeadLetters int64 `json:"dead_letters,omitempty"`
+	Lost        int64 `json:"lost,omitempty"`
 }
 
 // Commit makes an epoch durable: the changes of all deltas and the checkpoint, in

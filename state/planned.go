@@ -18,6 +18,8 @@ type Planned struct {
 	Now int64 `json:"now"`
 	// Until has for each source and split how far the epoch reads.
 	Until map[string]map[string]string `json:"until,omitempty"`
+	// Identities are those of the sources, as in a Checkpoint.
+	Identities map[string]string `json:"identities,omitempty"`
 }
 
 // plannedKey is where an epoch is written down: the next one begins before it is

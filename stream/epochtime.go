@@ -58,7 +58,8 @@ func (t *epochTime) set(p *exec.Pace, now int64, sources map[string]*build.Sourc
 			until[source][split] = string(off)
 		}
 	}
-	return false, t.store.Plan(t.query, state.Planned{Epoch: p.Barrier.Epoch, Now: p.Barrier.Now, Until: until})
+	return false, t.store.Plan(t.query, state.Planned{Epoch: p.Barrier.Epoch, Now: p.Barrier.Now, Until: until,
+		Identities: identities(sources, nil)})
 }
 
 // readAgain bounds a pace as that of the undone epoch was, where there is more now.
@@ -66,7 +67,8 @@ func (t *epochTime) set(p *exec.Pace, now int64, sources map[string]*build.Sourc
 func readAgain(p *exec.Pace, again *state.Planned, sources map[string]*build.Source) bool {
 	less := false
 	for source, by := range again.Until {
-		if s := sources[source]; s == nil || s.Relation != nil {
+		s := sources[source]
+		if s == nil || s.Relation != nil || !sameIdentity(s, again.Identities[source]) {
 			continue
 		}
 		for split, off := range by {

@@ -100,7 +100,7 @@ func recv[T any](ch <-chan T) reflect.SelectCase {
 // changed already.
 func (p *pacer) changes(ctx context.Context) (waits []reflect.SelectCase, now bool, err error) {
 	for name, s := range p.r.c.Sources {
-		f, ok := s.Source.(interface{ Changed() <-chan struct{} })
+		f, ok := connector.As[interface{ Changed() <-chan struct{} }](s.Source)
 		if !ok {
 			continue
 		}

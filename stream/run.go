@@ -53,6 +53,7 @@ type run struct {
 	committing chan error
 	keep       *keeper
 	reads      map[string]state.ReadCount // by source
+	identities map[string]string          // of the sources, at the last epoch
 	// wake is when an operator has something to do though no row comes.
 	wake int64
 	// frozen is what now() is throughout a run that is bound to what is there at its
@@ -70,7 +71,7 @@ func newRun(q *Query, c *build.Continuous, last *state.Checkpoint) *run {
 	if last == nil {
 		return r
 	}
-	r.epoch, r.marked = last.Epoch, last.Watermarks
+	r.epoch, r.marked, r.identities = last.Epoch, last.Watermarks, last.Identities
 	for name, by := range last.Offsets {
 		r.at[name] = map[string]connector.Offset{}
 		for s, off := range by {
@@ -321,6 +322,8 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		}
 	}
 	cp.Now = r.time.last
+	r.identities = identities(r.c.Sources, r.identities)
+	cp.Identities = r.identities
 	r.ended = len(r.over) > 0
 	for _, over := range r.over {
 		r.ended = r.ended && over
@@ -343,7 +346,7 @@ func (r *run) count(cp *state.Checkpoint, a *exec.Ack) {
 	if a.Source != "" {
 		n := r.reads[a.Source]
 		r.reads[a.Source] = state.ReadCount{Rows: n.Rows + a.Rows, Bad: n.Bad + a.BadRows,
-			DeadLetters: n.DeadLetters + a.DeadLetters}
+			DeadLetters: n.DeadLetters + a.DeadLetters, Lost: n.Lost + a.Lost}
 	}
 	cp.Reads = maps.Clone(r.reads)
 }
@@ -416,7 +419,7 @@ func (r *run) sourceStatus(cp *state.Checkpoint) []SourceStatus {
 	for _, name := range slices.Sorted(maps.Keys(cp.Reads)) {
 		if s := r.c.Sources[name]; s != nil {
 			out = append(out, SourceStatus{Operator: name, Name: s.Object.Name.String(), Rows: cp.Reads[name].Rows,
-				Bad: cp.Reads[name].Bad, DeadLetters: cp.Reads[name].DeadLetters})
+				Bad: cp.Reads[name].Bad, DeadLetters: cp.Reads[name].DeadLetters, Lost: cp.Reads[name].Lost})
 		}
 	}
 	return out

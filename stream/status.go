@@ -42,8 +42,10 @@ type Status struct {
 	// sources since the query was created, and Sources does by source.
 	RowsIn  int64
 	BadRows int64
-	// DeadLetters are the bad ones of them that were sent on.
+	// DeadLetters are the bad ones of them that were sent on, Lost offsets that the
+	// sources no longer had.
 	DeadLetters int64
+	Lost        int64
 	Sources     []SourceStatus
 	Watermark   int64 // least of the query's watermark operators, NoTime for none
 	// Marks are the watermark operators; MaxOverSources: the greatest of them counts.
@@ -64,15 +66,17 @@ type SourceStatus struct {
 	Name     string
 	Rows     int64
 	Bad      int64
-	// DeadLetters are those of the bad ones that were sent on.
+	// DeadLetters are those of the bad ones that were sent on, Lost offsets that were no
+	// longer there.
 	DeadLetters int64
+	Lost        int64
 }
 
 // read sets what was read of the sources.
 func (s *Status) read(sources []SourceStatus) {
-	s.Sources, s.RowsIn, s.BadRows, s.DeadLetters = sources, 0, 0, 0
+	s.Sources, s.RowsIn, s.BadRows, s.DeadLetters, s.Lost = sources, 0, 0, 0, 0
 	for _, x := range sources {
-		s.DeadLetters += x.DeadLetters
+		s.DeadLetters, s.Lost = s.DeadLetters+x.DeadLetters, s.Lost+x.Lost
 		s.RowsIn, s.BadRows = s.RowsIn+x.Rows, s.BadRows+x.Bad
 	}
 }

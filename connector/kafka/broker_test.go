@@ -178,7 +178,7 @@ func TestRealLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := readTo(t, openReader(t, open(t, realSpec(addr, topic)), 0, "1"), "10")
-	wantError(t, err, sqlerr.ObjectNotInState, "offset 1", "4 to 10")
+	wantError(t, err, sqlerr.ObjectNotInState, "wanted 1, earliest 4, latest 10")
 	got, _, err := readTo(t, openReader(t, open(t, realSpec(addr, topic, "on_data_loss", "continue")), 0, "1"), "10")
 	if err != nil || !equal(got, 4, 5, 6, 7, 8, 9) {
 		t.Fatal(got, err)

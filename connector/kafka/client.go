@@ -35,10 +35,14 @@ type client struct {
 	stop  context.CancelFunc // ends the transport's goroutines
 	ids   atomic.Int32       // correlation numbers
 
-	mu     sync.Mutex
-	id     [idBytes]byte // of the topic, once known
-	conns  map[net.Conn]struct{}
-	closed bool
+	mu sync.Mutex
+	id [idBytes]byte // of the topic, once known
+	// resumed: id is a checkpoint's, and no broker has told its own yet. goOn: another
+	// one is taken for it then, which makes the topic another.
+	resumed, goOn, another bool
+	reads                  bool // for a source
+	conns                  map[net.Conn]struct{}
+	closed                 bool
 }
 
 func newClient(c *connection, topic string) *client {
@@ -193,15 +197,8 @@ func (cl *client) metadata(ctx context.Context) (*layout, error) {
 	if err := codeError(req.code); err != nil {
 		return nil, err
 	}
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	switch none := [idBytes]byte{}; {
-	case req.layout.id == none:
-	case cl.id == none:
-		cl.id = req.layout.id
-	case cl.id != req.layout.id:
-		return nil, sqlerr.New(sqlerr.ObjectNotInState, `topic "%s" was recreated`, cl.topic).
-			WithDetail("Offsets of the old topic mean nothing in the new one.").AsPermanent()
+	if err := cl.recognize(req.layout.id); err != nil {
+		return nil, err
 	}
 	return req.layout, nil
 }

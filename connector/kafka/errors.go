@@ -54,6 +54,9 @@ var fatalCodes = map[kafkago.Error]sqlerr.Code{
 
 // retriable tells whether err may go away by itself.
 func retriable(err error) bool {
+	if errors.Is(err, errAnew) {
+		return false
+	}
 	var own *sqlerr.Error
 	if errors.As(err, &own) {
 		return !own.Permanent

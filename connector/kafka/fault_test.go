@@ -58,14 +58,33 @@ func TestOffsetOutOfRange(t *testing.T) {
 	}
 	for _, from := range []connector.Offset{"2", "12"} {
 		_, _, err := readTo(t, openReader(t, open(t, idSpec(addr)), 0, from), "20")
-		wantError(t, err, sqlerr.ObjectNotInState, "offset "+string(from), "4 to 10", "on_data_loss")
+		wantError(t, err, sqlerr.ObjectNotInState, "wanted "+string(from)+", earliest 4, latest 10", "on_data_loss")
 	}
 	spec := idSpec(addr, "on_data_loss", "continue")
 	got, next, err := readTo(t, openReader(t, open(t, spec), 0, "2"), "10")
 	if err != nil || next != "10" || !equal(got, 4, 5, 6, 7, 8, 9) {
 		t.Fatal(got, next, err)
 	}
-	if bad := spec.BadRows.(*badRows).rows; len(bad) != 1 || bad[0].Offset != "2" {
+	if bad := spec.BadRows.(*badRows).rows; len(bad) != 1 || bad[0].Offset != "2" || bad[0].Lost != 2 {
+		t.Fatalf("the loss is not told: %+v", bad)
+	}
+	// Beyond the end, where a bound was reached long ago: records that come are read.
+	spec = idSpec(addr, "on_data_loss", "continue")
+	r := openReader(t, open(t, spec), 0, "12")
+	for ctx := testContext(t); ; {
+		_, next, err := r.Read(ctx, "10")
+		if !errors.Is(err, connector.ErrEnd) {
+			t.Fatal(next, err)
+		}
+		if next == "10" {
+			break
+		}
+	}
+	produceTo(t, kgoClient(t, addr), 0, ids(10, 13)...)
+	if got, next, err := readTo(t, r, "13"); err != nil || next != "13" || !equal(got, 10, 11, 12) {
+		t.Fatal(got, next, err)
+	}
+	if bad := spec.BadRows.(*badRows).rows; len(bad) != 1 || bad[0].Offset != "12" || bad[0].Lost != 0 {
 		t.Fatalf("the loss is not told: %+v", bad)
 	}
 }
@@ -146,7 +165,65 @@ func TestRecreatedTopic(t *testing.T) {
 	}
 	produceTo(t, kgoClient(t, addr), 0, ids(0, 5)...)
 	_, _, err := readTo(t, r, "31")
-	wantError(t, err, sqlerr.ObjectNotInState, "offset 30", "recreated")
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated")
+}
+
+// TestRecreatedWhileAway: the id that a checkpoint kept tells that the topic is
+// another, whatever its offsets; going on, it is read from its start.
+func TestRecreatedWhileAway(t *testing.T) {
+	c, addr := cluster(t, 3)
+	kc := kgoClient(t, addr)
+	produceTo(t, kc, 0, ids(0, 5)...)
+	first := open(t, idSpec(addr))
+	if _, err := first.Splits(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	id := first.Identity()
+	if len(id) != 2*idBytes {
+		t.Fatal(id)
+	}
+	again := open(t, idSpec(addr))
+	again.Resume(id)
+	produceTo(t, kc, 0, ids(5, 7)...)
+	if got, _, err := readTo(t, openReader(t, again, 0, "5"), "7"); err != nil || !equal(got, 5, 6) || again.Identity() != id {
+		t.Fatal(got, err)
+	}
+	if err := c.DeleteTopic("t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateTopic("t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	produceTo(t, kgoClient(t, addr), 0, ids(100, 109)...) // more than were read
+	fails := open(t, idSpec(addr))
+	fails.Resume(id)
+	_, _, err := readTo(t, openReader(t, fails, 0, "5"), "9")
+	wantError(t, err, sqlerr.ObjectNotInState, "was recreated", "on_data_loss")
+	spec := idSpec(addr, "on_data_loss", "continue")
+	goes := open(t, spec)
+	goes.Resume(id)
+	got, next, err := readTo(t, openReader(t, goes, 0, "5"), latest(t, goes, 0))
+	if err != nil || next != "9" || len(got) != 9 || got[0] != 100 {
+		t.Fatal(got, next, err)
+	}
+	if bad := spec.BadRows.(*badRows).rows; len(bad) != 1 || !strings.Contains(bad[0].Reason, "recreated") {
+		t.Fatalf("%+v", bad)
+	}
+	if goes.Identity() == id || goes.Identity() == "" {
+		t.Fatal(goes.Identity())
+	}
+	// A topic recreated under a running source that goes on: the query begins again.
+	if err := c.DeleteTopic("t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateTopic("t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = readTo(t, openReader(t, goes, 0, "9"), "10")
+	if e := sqlerr.From(err); e == nil || e.Code != sqlerr.ConnectionFailure || e.Permanent ||
+		!strings.Contains(e.Error(), "was recreated") {
+		t.Fatal(err)
+	}
 }
 
 // beginWith opens a source whose fixed times are changed.

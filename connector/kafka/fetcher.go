@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -41,7 +42,6 @@ type fetcher struct {
 	cfg    *sourceConfig
 	status *status
 	clk    clock.Clock
-	bad    connector.BadRows
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -60,7 +60,7 @@ type fetcher struct {
 }
 
 func newFetcher(ctx context.Context, cl *client, cfg *sourceConfig, spec *connector.Spec) *fetcher {
-	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock, bad: spec.BadRows,
+	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock,
 		loops: map[int32]bool{}, stale: make(chan struct{}, 1)}
 	f.work.L = &f.mu
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -366,7 +366,7 @@ func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 		// broker tells an end beyond the offset and yet has nothing.
 		if alone && p.stable > p.offset {
 			s.next = p.stable
-			s.push(&recordSet{from: p.offset, jump: p.stable, arrived: arrived})
+			s.push(&recordSet{from: p.offset, moves: true, jump: p.stable, arrived: arrived})
 		}
 		return
 	}
@@ -388,11 +388,18 @@ func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 	s.push(&recordSet{from: p.offset, data: p.records, aborted: p.aborted, arrived: arrived})
 }
 
-// outOfRange settles a partition whose offset the broker does not have.
+// outOfRange settles a partition whose offset the broker does not have: in a topic
+// that was recreated, which is looked at first, or where records are gone.
 func (f *fetcher) outOfRange(p *fetchPart) error {
-	f.mu.Lock()
-	l := f.layout
-	f.mu.Unlock()
+	l, err := f.cl.metadata(f.ctx)
+	if f.ctx.Err() != nil {
+		return nil
+	}
+	f.newLayout(l, err)
+	if err != nil {
+		f.release(&fetchRequest{parts: []fetchPart{*p}})
+		return explain(err, `asking for topic "`+f.cl.topic+`"`)
+	}
 	ends := make(map[int64]int64, 2)
 	for _, at := range []int64{atEarliest, atLatest} {
 		got, err := f.cl.offsets(f.ctx, l, map[int32]int64{p.partition: at})
@@ -412,19 +419,19 @@ func (f *fetcher) outOfRange(p *fetchPart) error {
 		return explain(kafkago.OffsetOutOfRange, `reading topic "`+f.cl.topic+`"`)
 	case !f.cfg.continueOnLoss:
 		s.failLocked(sqlerr.New(sqlerr.ObjectNotInState,
-			`offset %d of partition %d of topic "%s" is out of range: the broker has %d to %d`,
-			p.offset, p.partition, f.cl.topic, earliest, latest).
-			WithDetail("Rows were removed before they were read, or the topic was recreated.").
-			WithHint("Set on_data_loss = 'continue' to go on with what there is.").AsPermanent())
+			`offset out of range in partition %d of topic "%s": wanted %d, earliest %d, latest %d`,
+			p.partition, f.cl.topic, p.offset, earliest, latest).
+			WithDetail("Records were removed before they were read.").
+			WithHint("ALTER the source to SET (on_data_loss = 'continue') and RESTART the query to go on with what there is.").
+			AsPermanent())
 		return nil
 	}
 	to := min(max(p.offset, earliest), latest)
-	if f.bad != nil {
-		f.bad.Add(connector.BadRow{Split: itoa(int64(p.partition)), Offset: offsetText(p.offset),
-			Reason: "offset is out of range: reading goes on at " + itoa(to), Micros: clock.Micros(f.clk), Gap: true})
-	}
+	lost := &connector.BadRow{Split: itoa(int64(p.partition)), Offset: offsetText(p.offset), Lost: max(0, to-p.offset),
+		Reason: fmt.Sprintf("offset out of range: wanted %d, earliest %d, latest %d; reading goes on at %d",
+			p.offset, earliest, latest, to), Micros: clock.Micros(f.clk), Gap: true}
 	s.next = to
-	s.push(&recordSet{from: to, jump: to, arrived: clock.Micros(f.clk)})
+	s.push(&recordSet{from: to, moves: true, jump: to, lost: lost, arrived: clock.Micros(f.clk)})
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package kafka
 
-import "time"
+import (
+	"time"
+
+	"github.com/streamsql/streamsql/connector"
+)
 
 // subscription is a partition that a reader has open, with its queue of record
 // sets. Fields below mu of the fetcher.
@@ -27,9 +31,11 @@ type recordSet struct {
 	data    []byte
 	aborted []abortedTxn
 	arrived int64 // microseconds
-	// jump, if above from, is where reading goes on though data is empty: there is
-	// no record below it.
-	jump int64
+	// moves: reading goes on at jump, and data is empty. There is no record below it
+	// or, with lost, the one that was wanted is gone.
+	moves bool
+	jump  int64
+	lost  *connector.BadRow
 }
 
 // subscribe begins to fetch the partition from offset on.
@@ -76,12 +82,29 @@ func (s *subscription) close() {
 
 // pop returns the next record set, nil when there is none now.
 func (s *subscription) pop() (*recordSet, error) {
-	f := s.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
 	if len(s.queue) == 0 {
 		return nil, s.err
 	}
+	return s.popLocked(), nil
+}
+
+// popLoss is pop for the next record set that tells of lost records alone.
+func (s *subscription) popLoss() (*recordSet, error) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	switch {
+	case len(s.queue) == 0:
+		return nil, s.err
+	case s.queue[0].lost == nil:
+		return nil, nil
+	}
+	return s.popLocked(), nil
+}
+
+func (s *subscription) popLocked() *recordSet {
+	f := s.f
 	r := s.queue[0]
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
@@ -91,7 +114,7 @@ func (s *subscription) pop() (*recordSet, error) {
 	if !was && f.mayFetch(s) {
 		f.work.Broadcast()
 	}
-	return r, nil
+	return r
 }
 
 func (s *subscription) push(r *recordSet) {

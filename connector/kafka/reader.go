@@ -64,6 +64,12 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 		}
 		bound = min(bound, n)
 	}
+	if r.pos >= bound && r.pos < r.end && r.cur == nil {
+		// Even here it must be told that the records before were never all there.
+		if err := r.relocate(); err != nil {
+			return nil, r.tell(bound), err
+		}
+	}
 	if r.pos >= bound {
 		return nil, r.tell(bound), connector.ErrEnd
 	}
@@ -122,6 +128,9 @@ func (r *reader) settle(ctx context.Context) error {
 		}
 		return err
 	}
+	if r.pos >= 0 && r.src.cl.isAnother() {
+		r.noteAnother(r.pos, start)
+	}
 	r.pos, r.told, r.end = start, start, end
 	r.sub = r.src.fetch.subscribe(r.partition, start)
 	return nil
@@ -169,9 +178,27 @@ func (r *reader) nothing() error {
 func (r *reader) begin(set *recordSet) {
 	r.cur, r.rest, r.left = set, set.data, 0
 	r.filter.reset(set.aborted)
-	if set.jump > 0 {
-		r.pos = set.jump
+	if !set.moves {
+		return
 	}
+	r.pos = set.jump
+	if set.lost != nil {
+		r.told = set.jump // it may lie before
+		if r.src.spec.BadRows != nil {
+			r.src.spec.BadRows.Add(*set.lost)
+		}
+	}
+}
+
+// relocate takes the error or the jump that a reader at its bound would otherwise
+// meet when there is more to read.
+func (r *reader) relocate() error {
+	set, err := r.sub.popLoss()
+	if set != nil {
+		r.begin(set)
+		r.drop()
+	}
+	return err
 }
 
 // drop gives back the record set in work.

@@ -22,6 +22,7 @@ func Factory() connector.Factory {
 		DeadLetters: newDeadLetters,
 		CheckSource: checkSource,
 		CheckSink:   checkSink,
+		Alterable:   []string{"on_data_loss"},
 	}
 }
 
@@ -93,6 +94,7 @@ func (s *source) begin(ctx context.Context) {
 		s.spec = &c
 	}
 	s.cl = newClient(s.cfg.conn, s.cfg.topic)
+	s.cl.reads, s.cl.goOn = true, s.cfg.continueOnLoss
 	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec)
 	s.status = s.fetch.status
 	if s.cfg.format.Registry != nil {
@@ -138,9 +140,14 @@ func (s *source) Splits(ctx context.Context) ([]connector.Split, error) {
 	return out, nil
 }
 
-// newLayout asks for the topic's partitions until it gets them.
+// newLayout asks for the topic's partitions until it gets them. A topic that is gone
+// may be about to be made anew, which is another thing to tell.
 func (s *source) newLayout(ctx context.Context) (*layout, error) {
 	var l *layout
+	grace := startGrace
+	if s.Identity() != "" {
+		grace = s.cfg.missingGrace
+	}
 	var unknown time.Time
 	err := s.status.persist(ctx, s, `asking for topic "`+s.cfg.topic+`"`, func() (err error) {
 		l, err = s.cl.metadata(ctx)
@@ -149,7 +156,7 @@ func (s *source) newLayout(ctx context.Context) (*layout, error) {
 			if unknown.IsZero() {
 				unknown = now
 			}
-			if now.Sub(unknown) >= startGrace {
+			if now.Sub(unknown) >= grace {
 				return s.cl.missing(ctx)
 			}
 		}
@@ -270,10 +277,26 @@ func (s *source) bounds(ctx context.Context, p int32, pos int64) (start, end int
 		}
 	}
 	if pos >= 0 {
-		return pos, end, nil
+		start, err = s.resume(ctx, p, pos)
+		return start, end, err
 	}
 	start, err = s.resolve(ctx, p, &s.starts, &s.cfg.start, true)
 	return start, end, err
+}
+
+// resume returns where a partition goes on that was read up to pos: at the start if
+// the topic is another now.
+func (s *source) resume(ctx context.Context, p int32, pos int64) (int64, error) {
+	if s.cl.unsure() {
+		if _, err := s.newLayout(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if !s.cl.isAnother() {
+		return pos, nil
+	}
+	got, err := s.ask(ctx, map[int32]int64{p: atEarliest})
+	return got[p], err
 }
 
 // resolve returns the partition's offset for a position. All partitions are asked

@@ -442,6 +442,11 @@ func (b *continuousBuilder) source(n *physical.SourceScan) (*exec.Fragment, erro
 	if err != nil {
 		return nil, err
 	}
+	if l := b.opt.Last; l != nil && b.static == 0 && l.Identities[sourceName(n)] != "" {
+		if i, ok := connector.As[connector.Identified](src); ok {
+			i.Resume(l.Identities[sourceName(n)])
+		}
+	}
 	tasks := 1
 	if b.opt.Parallelism > 1 && b.static == 0 {
 		if splits, err := src.Splits(b.ctx); err == nil {
@@ -463,6 +468,9 @@ type pruned struct {
 	connector.Source
 	used []bool
 }
+
+// Unwrap gives the source for connector.As.
+func (p *pruned) Unwrap() connector.Source { return p.Source }
 
 func (p *pruned) Open(ctx context.Context, s connector.Split, from connector.Offset) (connector.Reader, error) {
 	r, err := p.Source.Open(ctx, s, from)

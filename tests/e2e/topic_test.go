@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// numbered are rows {"id":n} from lo to hi-1.
+func numbered(lo, hi int) (out []string) {
+	for i := lo; i < hi; i++ {
+		out = append(out, fmt.Sprintf(`{"id":%d}`, i))
+	}
+	return out
+}
+
+// idSource is a source of such rows.
+func idSource(name string, k *broker, topic string, options ...string) string {
+	with := ""
+	for i := 0; i < len(options); i += 2 {
+		with += fmt.Sprintf(", %s = '%s'", options[i], options[i+1])
+	}
+	return fmt.Sprintf(`CREATE SOURCE %s (id bigint) WITH (connector = 'kafka', brokers = '%s', topic = '%s'%s)
+		FORMAT PLAIN ENCODE JSON`, name, k.addr, topic, with)
+}
+
+// grow gives a topic more partitions.
+func (b *broker) grow(topic string, partitions int32) {
+	b.t.Helper()
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	req.Topics = append(req.Topics, kmsg.CreatePartitionsRequestTopic{Topic: topic, Count: partitions})
+	if res, err := req.RequestWith(testContext(b.t), b.kc); err != nil || res.Topics[0].ErrorCode != 0 {
+		b.t.Fatal(res, err)
+	}
+}
+
+// remove deletes a topic and waits until it is gone.
+func (b *broker) remove(topic string) {
+	b.t.Helper()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	rt := kmsg.NewDeleteTopicsRequestTopic()
+	rt.Topic = kmsg.StringPtr(topic)
+	req.Topics, req.TopicNames = append(req.Topics, rt), []string{topic}
+	if res, err := req.RequestWith(testContext(b.t), b.kc); err != nil || res.Topics[0].ErrorCode != 0 {
+		b.t.Fatal(res, err)
+	}
+}
+
+// recreate deletes a topic and makes it anew under the same name.
+func (b *broker) recreate(topic string, partitions int32) {
+	b.t.Helper()
+	b.remove(topic)
+	b.create(topic, partitions)
+}
+
+// create makes a topic, as soon as one of its name is gone.
+func (b *broker) create(topic string, partitions int32, settings ...string) {
+	b.t.Helper()
+	req := kmsg.NewPtrCreateTopicsRequest()
+	rt := kmsg.NewCreateTopicsRequestTopic()
+	rt.Topic, rt.NumPartitions, rt.ReplicationFactor = topic, partitions, 1
+	for i := 0; i < len(settings); i += 2 {
+		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		c.Name, c.Value = settings[i], kmsg.StringPtr(settings[i+1])
+		rt.Configs = append(rt.Configs, c)
+	}
+	req.Topics = append(req.Topics, rt)
+	for ctx := testContext(b.t); ; time.Sleep(20 * time.Millisecond) {
+		res, err := req.RequestWith(ctx, b.kc)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if res.Topics[0].ErrorCode == 0 {
+			return
+		}
+	}
+}
+
+// freshProduce writes with a client that knows nothing of a topic's past.
+func (b *broker) freshProduce(topic string, partition int32, values ...string) {
+	b.t.Helper()
+	kc, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer kc.Close()
+	(&broker{b.t, b.addr, kc}).produceTo(topic, partition, values...)
+}
+
+// within is until with a limit of its own.
+func (d *db) within(limit time.Duration, sql, want string) {
+	d.t.Helper()
+	begin := time.Now()
+	d.until(sql, want)
+	if took := time.Since(begin); took > limit {
+		d.t.Errorf("%s gave %q after %v", sql, want, took)
+	}
+}
+
+// TestTopicGrowsAndIsRecreated (P14): a topic that grows is read on; one that is
+// deleted and made anew under its name stops the queries over it, and no others,
+// until somebody says what is to become of them.
+func TestTopicGrowsAndIsRecreated(t *testing.T) {
+	k := kafka(t)
+	topic := k.topic(3)
+	k.produce(topic, 3, numbered(0, 30)...)
+	s := serve(t, t.TempDir())
+	c := s.connect()
+	c.exec(idSource("s", k, topic))
+	c.exec("CREATE TABLE t (id int PRIMARY KEY); CREATE MATERIALIZED VIEW other AS SELECT count(*) AS n FROM t")
+	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
+	c.exec("CREATE MATERIALIZED VIEW live WITH (trigger = 'real_time') AS SELECT count(*) AS n FROM s")
+	both := "SELECT (SELECT n FROM v), (SELECT n FROM live)"
+	c.until(both, "30|30")
+	k.grow(topic, 6)
+	for p := range int32(6) {
+		k.freshProduce(topic, p, numbered(30+int(p), 31+int(p))...)
+	}
+	c.within(30*time.Second, both, "36|36")
+
+	k.recreate(topic, 1)
+	k.freshProduce(topic, 0, numbered(100, 105)...)
+	states := "SELECT name, state, error_code FROM streamsql.queries ORDER BY name"
+	c.within(30*time.Second, states, "live|failed|55000\nother|running|∅\nv|failed|55000")
+	for _, e := range c.rows("SELECT error FROM streamsql.queries WHERE state = 'failed'") {
+		if !strings.Contains(e, `topic "`+topic+`" was recreated`) {
+			t.Error(e)
+		}
+	}
+	same(t, "counts", c.rows(both), []string{"36|36"})
+	c.exec("INSERT INTO t VALUES (1)")
+	c.until("SELECT n FROM other", "1")
+
+	// Neither a restart of the query nor one of the server makes it forget.
+	c.exec("RESTART v")
+	c.within(30*time.Second, states, "live|failed|55000\nother|running|∅\nv|failed|55000")
+	s.kill()
+	s = serve(t, s.dir)
+	c = s.connect()
+	c.within(30*time.Second, states, "live|failed|55000\nother|running|∅\nv|failed|55000")
+	same(t, "counts", c.rows(both), []string{"36|36"})
+
+	c.exec("ALTER SOURCE s SET (on_data_loss = 'continue'); RESTART v; RESTART live")
+	c.until(both, "41|41")
+	reason := "the topic was recreated: reading goes on at its start, offset 0"
+	c.until("SELECT query, split, reason FROM streamsql.bad_rows ORDER BY query", "live|0|"+reason+"\nv|0|"+reason)
+	k.freshProduce(topic, 0, numbered(105, 106)...)
+	c.until(both, "42|42")
+	// From now on it needs nobody.
+	k.recreate(topic, 2)
+	k.freshProduce(topic, 1, numbered(200, 203)...)
+	c.until(both, "45|45")
+	c.exec("FLUSH")
+	if r := c.rows("SELECT name FROM streamsql.queries WHERE state <> 'running'"); len(r) > 0 {
+		t.Error(r)
+	}
+}
+
+// TestTopicIsRecreatedWhileTheServerIsDown: the checkpoint tells it, though all its
+// offsets are there.
+func TestTopicIsRecreatedWhileTheServerIsDown(t *testing.T) {
+	k := kafka(t)
+	topic := k.topic(2)
+	k.produce(topic, 2, numbered(0, 10)...)
+	s := serve(t, t.TempDir())
+	c := s.connect()
+	c.exec(idSource("s", k, topic))
+	c.exec("CREATE MATERIALIZED VIEW v WITH (parallelism = 2) AS SELECT count(*) AS n FROM s")
+	c.until("SELECT n FROM v", "10")
+	s.kill()
+	k.recreate(topic, 2)
+	for p := range int32(2) {
+		k.freshProduce(topic, p, numbered(100, 150)...)
+	}
+	c = serve(t, s.dir).connect()
+	c.within(30*time.Second, "SELECT state, error_code FROM streamsql.queries", "failed|55000")
+	if e := c.value("SELECT error FROM streamsql.queries"); !strings.Contains(e, "was recreated") {
+		t.Error(e)
+	}
+	same(t, "count", c.rows("SELECT n FROM v"), []string{"10"})
+	c.exec("DROP MATERIALIZED VIEW v; CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
+	c.until("SELECT n FROM v", "100")
+}
+
+// TestTopicIsDeleted: a topic that is gone fails the query, which goes on from where
+// it was only with the same topic.
+func TestTopicIsDeleted(t *testing.T) {
+	k := kafka(t)
+	topic := k.topic(1)
+	k.produceTo(topic, 0, numbered(0, 10)...)
+	c := serve(t, t.TempDir()).connect()
+	c.exec(idSource("s", k, topic))
+	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
+	c.until("SELECT n FROM v", "10")
+	k.remove(topic)
+	c.within(30*time.Second, "SELECT state, error_code FROM streamsql.queries", "failed|42704")
+	if e := c.value("SELECT error FROM streamsql.queries"); !strings.Contains(e, `topic "`+topic+`" does not exist`) {
+		t.Error(e)
+	}
+	k.create(topic, 1)
+	k.freshProduce(topic, 0, numbered(0, 3)...)
+	c.exec("RESTART v")
+	c.within(30*time.Second, "SELECT state, error_code FROM streamsql.queries", "failed|55000")
+	c.exec("ALTER SOURCE s SET (on_data_loss = 'continue'); RESTART v")
+	c.until("SELECT n FROM v", "13")
+}
+
+// TestRecordsAreLost: records removed before they were read stop the query, or are
+// counted.
+func TestRecordsAreLost(t *testing.T) {
+	k := kafka(t)
+	topic := k.topic(2)
+	k.produce(topic, 2, numbered(0, 20)...)
+	s := serve(t, t.TempDir())
+	c := s.connect()
+	c.exec(idSource("s", k, topic))
+	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
+	c.until("SELECT n FROM v", "20")
+	c.exec("PAUSE v")
+	k.produce(topic, 2, numbered(20, 40)...) // 10 to 19 of each partition
+	req := kmsg.NewPtrDeleteRecordsRequest()
+	req.Topics = append(req.Topics, kmsg.DeleteRecordsRequestTopic{Topic: topic,
+		Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Partition: 1, Offset: 17}}})
+	if _, err := req.RequestWith(context.Background(), k.kc); err != nil {
+		t.Fatal(err)
+	}
+	c.exec("RESUME v")
+	c.until("SELECT state, error_code FROM streamsql.queries", "failed|55000")
+	if e := c.value("SELECT error FROM streamsql.queries"); !strings.Contains(e, "wanted 10, earliest 17, latest 20") {
+		t.Error(e)
+	}
+	c.exec("ALTER SOURCE s SET (on_data_loss = 'continue'); RESTART v")
+	c.until("SELECT n FROM v", "33")
+	c.exec("FLUSH")
+	c.until("SELECT rows_in, bad_rows, lost_offsets FROM streamsql.reads", "33|1|7")
+	c.until(`SELECT split, "offset", reason FROM streamsql.bad_rows`,
+		"1|10|offset out of range: wanted 10, earliest 17, latest 20; reading goes on at 17")
+	s.kill()
+	c = serve(t, s.dir).connect()
+	c.until("SELECT rows_in, bad_rows, lost_offsets FROM streamsql.reads", "33|1|7")
+}
