@@ -1,5 +1,10 @@
 package connector
 
+import (
+	"context"
+	"time"
+)
+
 // As finds what a source can do beside the methods of Source, also where another
 // wraps it and gives it by Unwrap.
 func As[T any](s Source) (t T, ok bool) {
@@ -24,4 +29,24 @@ type Identified interface {
 	// Resume tells, before anything else is asked, what the offsets of the checkpoint
 	// belong to.
 	Resume(identity string)
+}
+
+// Limited is a source whose options may bound what an epoch reads of it.
+type Limited interface {
+	// Limits tells whether they do.
+	Limits() bool
+	// Limit bounds an epoch that would read from at, the offsets that were reached, to
+	// latest. A split that at lacks has not been read.
+	Limit(ctx context.Context, at, latest map[string]Offset) (Limit, error)
+}
+
+// Limit is how far an epoch reads.
+type Limit struct {
+	// Until has the splits of latest, with those offsets or lower ones; Less tells that
+	// some are lower.
+	Until map[string]Offset
+	Less  bool
+	// Wait is how long after the last epoch one is worth its while all the same, since
+	// there is less to read than the options want; 0: there is enough, or nothing.
+	Wait time.Duration
 }

@@ -15,6 +15,9 @@ type Pace struct {
 	// Drained: a split that has reached its bound no longer holds the watermark
 	// back.
 	Drained bool
+	// Limited are the sources whose bounds lie before what there is: their splits are
+	// not drained where they reach them.
+	Limited map[string]bool
 	// MaxRows is how many rows a split gives at most; 0: no limit.
 	MaxRows int
 }

@@ -244,7 +244,7 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 	}
 	s.bound = true
 	t.cut = t.cut || m.cut
-	if t.now.Drained && !m.cut || s.ended {
+	if t.now.Drained && !t.now.Limited[t.spec.Name] && !m.cut || s.ended {
 		t.setIdle(m.split, true)
 	}
 	if t.waiting--; t.waiting > 0 {

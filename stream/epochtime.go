@@ -49,7 +49,7 @@ func (t *epochTime) set(p *exec.Pace, now int64, sources map[string]*build.Sourc
 		return false, nil
 	case again != nil:
 		p.Barrier.Now = max(again.Now, t.last)
-		return !p.Drained && readAgain(p, again, sources), nil
+		return readAgain(p, again, sources), nil
 	}
 	until := map[string]map[string]string{}
 	for source, by := range p.Until {
@@ -63,12 +63,13 @@ func (t *epochTime) set(p *exec.Pace, now int64, sources map[string]*build.Sourc
 }
 
 // readAgain bounds a pace as that of the undone epoch was, where there is more now.
-// Stored relations are not bound: what they have become is a snapshot.
+// Stored relations are not bound: what they have become is a snapshot. Nor is what is
+// read to the bound of a whole run, which all has one time.
 func readAgain(p *exec.Pace, again *state.Planned, sources map[string]*build.Source) bool {
 	less := false
 	for source, by := range again.Until {
 		s := sources[source]
-		if s == nil || s.Relation != nil || !sameIdentity(s, again.Identities[source]) {
+		if s == nil || s.Relation != nil || p.Drained && !p.Limited[source] || !sameIdentity(s, again.Identities[source]) {
 			continue
 		}
 		for split, off := range by {

@@ -111,6 +111,9 @@ func (m *Manager) Create(_ context.Context, o *catalog.Object) error {
 	if !runs(o) {
 		return nil
 	}
+	if err := m.checkLimits(o); err != nil {
+		return err
+	}
 	return m.start(o)
 }
 
@@ -155,6 +158,9 @@ func (m *Manager) Drop(_ context.Context, o *catalog.Object) error {
 func (m *Manager) Alter(_ context.Context, o *catalog.Object) error {
 	opt, err := readOptions(o, m.cfg.Trigger)
 	if err != nil {
+		return err
+	}
+	if err := m.checkLimits(o); err != nil {
 		return err
 	}
 	if q := m.query(o.ID); q != nil {
@@ -265,18 +271,9 @@ func (m *Manager) notify() {
 }
 
 // Bounded tells whether a source ends by itself.
-func (m *Manager) Bounded(o *catalog.Object) bool {
-	env := &build.Env{Registry: m.cfg.Registry, Clock: m.cfg.Clock}
-	spec, f, err := env.Spec(o, nil)
-	if err != nil || f.Source == nil {
-		return false
-	}
-	src, err := f.Source(m.ctx, spec)
-	if err != nil {
-		return false
-	}
-	defer src.Close()
-	return src.Bounded()
+func (m *Manager) Bounded(o *catalog.Object) (bounded bool) {
+	m.look(o, func(s connector.Source) { bounded = s.Bounded() })
+	return bounded
 }
 
 // Close stops all queries, each in order, and waits for them.

@@ -17,6 +17,7 @@ type pacer struct {
 	first bool
 	// goal is the bound of an available_now or once run.
 	goal     bounds
+	later    map[string][]connector.Split // splits that have appeared in it
 	lastTick time.Time
 	// sinceData is when rows last came. One epoch without rows is run for each timeout
 	// after which splits fall idle, so that they no longer hold windows open.
@@ -25,11 +26,12 @@ type pacer struct {
 	idle     []time.Duration
 	idleNext int
 	finished bool
+	limits   limits
 }
 
 func newPacer(r *run) *pacer {
 	idle := r.c.IdleTimeouts()
-	return &pacer{r: r, first: true, idle: idle, idleNext: len(idle)}
+	return &pacer{r: r, first: true, idle: idle, idleNext: len(idle), limits: limits{r: r}}
 }
 
 // Pauses of a query that has nothing to do, between looks for data.
@@ -51,7 +53,7 @@ func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
 			return pace, err
 		}
 		// Data makes an epoch due only once its time has come.
-		wait, watch := p.untilWake(poll), true
+		wait, watch := p.untilWake(poll), len(p.limits.waits) == 0
 		if due := p.due(opt).Sub(p.r.q.m.cfg.Clock.Now()); due > 0 {
 			wait, watch = due, false
 		}
@@ -130,10 +132,17 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 		MaxRows: int(p.r.maxRows)}
 	switch opt.trigger.Kind {
 	case AvailableNow, Once:
-		return p.bounded(pace, latest, opt, flushing)
+		return p.bounded(ctx, pace, latest, opt, flushing)
 	case RealTime:
+		if err := refuseLimits(p.r.c.Sources); err != nil {
+			return pace, false, err
+		}
 		return p.realTime(pace, opt, flushing, now)
 	}
+	if err := p.limits.set(ctx, &pace, now.Sub(p.lastTick)); err != nil {
+		return pace, false, err
+	}
+	until := bounds(pace.Until)
 	if p.over() && !flushing {
 		p.finished = true
 		pace.Barrier.Stop = true
@@ -141,10 +150,11 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(latest) || p.fellIdle(now) || now.UnixMicro() >= p.r.wake || p.r.windowDue(now)
+		due = p.hasData(until) || len(p.limits.waits) == 0 && p.fellIdle(now) || now.UnixMicro() >= p.r.wake || p.r.windowDue(now)
 	}
 	if due {
-		p.mark(now, latest)
+		p.limits.took()
+		p.mark(now, until)
 	}
 	return pace, due, nil
 }
@@ -180,7 +190,7 @@ func (p *pacer) fellIdle(now time.Time) bool {
 }
 
 // bounded paces a run that ends at what was there at its start.
-func (p *pacer) bounded(pace exec.Pace, latest bounds, opt options, flushing bool) (exec.Pace, bool, error) {
+func (p *pacer) bounded(ctx context.Context, pace exec.Pace, latest bounds, opt options, flushing bool) (exec.Pace, bool, error) {
 	if name := p.r.endless(latest); name != "" {
 		return pace, false, sqlerr.Unsupported("source %s has no end, so trigger %s would never be done", name, opt.trigger).
 			WithHint("Bound the source (number_of_rows, number_of_events) or use another trigger.").AsPermanent()
@@ -188,13 +198,22 @@ func (p *pacer) bounded(pace exec.Pace, latest bounds, opt options, flushing boo
 	switch {
 	case p.first || flushing:
 		p.goal = latest
-	case !p.r.cut || opt.trigger.Kind == Once:
+		pace.Splits, p.later = join(p.later, pace.Splits), nil
+	case !p.r.cut && !p.limits.less || opt.trigger.Kind == Once:
 		p.finished = true
 		pace.Barrier.Stop = true
+	}
+	if !p.first && !flushing { // a split that appeared since is beyond the goal
+		pace.Splits, p.later = nil, join(p.later, pace.Splits)
 	}
 	pace.Until, pace.Drained = p.goal, true
 	if opt.trigger.Kind == Once {
 		pace.MaxRows = 0
+	} else {
+		if err := p.limits.set(ctx, &pace, never); err != nil {
+			return pace, false, err
+		}
+		p.limits.took()
 	}
 	p.first = false
 	return pace, true, nil
@@ -227,6 +246,9 @@ func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Ti
 // hasData tells whether a split has more than was read.
 func (p *pacer) hasData(latest bounds) bool {
 	for name := range p.r.c.Sources {
+		if p.limits.waits[name] {
+			continue
+		}
 		for split := range p.r.known[name] {
 			off, bounded := latest[name][split]
 			if !bounded && !p.r.over[name] {

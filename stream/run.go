@@ -520,7 +520,7 @@ func (q *Query) pendingFlushes() []*flush {
 // settleFlushes ends the flushes that the epoch with pace p has fulfilled, once it
 // is committed.
 func (r *run) settleFlushes(p exec.Pace) error {
-	if p.Until == nil || r.cut {
+	if p.Until == nil || r.cut || len(p.Limited) > 0 {
 		return nil
 	}
 	q := r.q

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -108,6 +109,9 @@ type sourceConfig struct {
 	bufferBytes    int64
 	fetchBytes     int64 // of all partitions of a broker in one fetch
 	partBytes      int64 // of one partition in one fetch
+	maxOffsets     int64 // of a micro-batch; 0: any number
+	minOffsets     int64 // that a micro-batch waits for, up to maxDelay; 0: for none
+	maxDelay       time.Duration
 
 	format  connector.Format
 	letters *sinkConfig // of the topic of dead letters; nil: there is none
@@ -138,7 +142,23 @@ func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
 	c.bufferBytes = sizeBetween(o, "buffer_memory", 64<<20, 1<<20, 16<<30)
 	c.fetchBytes = sizeBetween(o, "fetch_max_bytes", 32<<20, 1<<10, maxAnswer/2)
 	c.partBytes = sizeBetween(o, "fetch_partition_max_bytes", 4<<20, 1<<10, maxAnswer/2)
+	c.readLimits(o)
 	return c, o.Err()
+}
+
+// maxTriggerDelay is how long records wait for others to make up min_offsets_per_trigger.
+const maxTriggerDelay = 15 * time.Minute
+
+func (c *sourceConfig) readLimits(o *connector.Options) {
+	c.maxOffsets = o.Int("max_offsets_per_trigger", 0, 1, math.MaxInt64)
+	c.minOffsets = o.Int("min_offsets_per_trigger", 0, 1, math.MaxInt64)
+	if c.maxOffsets > 0 && c.minOffsets > c.maxOffsets {
+		o.Fault(`option "min_offsets_per_trigger" must not be greater than option "max_offsets_per_trigger"`)
+	}
+	delayed := o.Has("max_trigger_delay")
+	if c.maxDelay = o.Duration("max_trigger_delay", maxTriggerDelay); delayed && c.minOffsets == 0 {
+		o.Fault(`option "max_trigger_delay" needs option "min_offsets_per_trigger"`)
+	}
 }
 
 // readFormat reads FORMAT and ENCODE. A record is a line of CSV: there is no first

@@ -133,6 +133,12 @@ func (r *reader) settle(ctx context.Context) error {
 	}
 	r.pos, r.told, r.end = start, start, end
 	r.sub = r.src.fetch.subscribe(r.partition, start)
+	r.src.mu.Lock()
+	defer r.src.mu.Unlock()
+	if r.src.settled == nil {
+		r.src.settled = map[int32]bool{}
+	}
+	r.src.settled[r.partition] = true
 	return nil
 }
 

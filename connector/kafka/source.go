@@ -22,7 +22,7 @@ func Factory() connector.Factory {
 		DeadLetters: newDeadLetters,
 		CheckSource: checkSource,
 		CheckSink:   checkSink,
-		Alterable:   []string{"on_data_loss"},
+		Alterable:   []string{"on_data_loss", "max_offsets_per_trigger", "min_offsets_per_trigger", "max_trigger_delay"},
 	}
 }
 
@@ -52,6 +52,7 @@ type source struct {
 	starts  map[int32]int64 // where each partition begins, once asked for
 	ends    map[int32]int64 // where each ends, for a bounded source
 	known   map[int32]bool  // partitions that the first Splits told
+	settled map[int32]bool  // partitions that a reader has begun to read
 }
 
 func checkSource(s *connector.Spec) error {
