@@ -16,6 +16,7 @@ import (
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/connector/datagen"
+	"github.com/streamsql/streamsql/connector/kafka"
 	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/clock"
@@ -62,7 +63,7 @@ func (e *engine) start() error {
 	if e.cat, err = catalog.Open(e.store); err != nil {
 		return err
 	}
-	reg := connector.Registry{"memory": e.w.factory(), "datagen": datagen.Factory}
+	reg := connector.Registry{"memory": e.w.factory(), "datagen": datagen.Factory, "kafka": kafka.Factory()}
 	e.m = cq.NewManager(cq.Config{Store: e.store, Catalog: e.cat, Registry: reg, Clock: e.clock, MaxEpochRows: e.epochRows,
 		Log: e.log})
 	e.srv = session.NewServer(session.Config{Catalog: e.cat, Store: e.store, Planner: session.NewPlanner(e.m.Bounded),
