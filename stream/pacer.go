@@ -150,7 +150,8 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(until) || len(p.limits.waits) == 0 && p.fellIdle(now) || now.UnixMicro() >= p.r.wake || p.r.windowDue(now)
+		due = p.hasData(until) || len(p.limits.waits) == 0 && p.fellIdle(now) || now.UnixMicro() >= p.r.wake ||
+			p.r.windowDue(now)
 	}
 	if due {
 		p.limits.took()
@@ -190,7 +191,8 @@ func (p *pacer) fellIdle(now time.Time) bool {
 }
 
 // bounded paces a run that ends at what was there at its start.
-func (p *pacer) bounded(ctx context.Context, pace exec.Pace, latest bounds, opt options, flushing bool) (exec.Pace, bool, error) {
+func (p *pacer) bounded(ctx context.Context, pace exec.Pace, latest bounds, opt options, flushing bool) (
+	exec.Pace, bool, error) {
 	if name := p.r.endless(latest); name != "" {
 		return pace, false, sqlerr.Unsupported("source %s has no end, so trigger %s would never be done", name, opt.trigger).
 			WithHint("Bound the source (number_of_rows, number_of_events) or use another trigger.").AsPermanent()

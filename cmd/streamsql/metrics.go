@@ -10,7 +10,8 @@ func (e *engine) reading(sessions int) metrics.Server {
 	out := metrics.Server{Sessions: sessions}
 	for _, s := range e.queries.Status() {
 		q := metrics.Query{Name: s.Name, Kind: s.Kind, State: s.State.String(), Epoch: s.Epoch, Restarts: int64(s.Restarts),
-			RowsIn: s.RowsIn, BadRows: s.BadRows, LostOffsets: s.Lost, EpochSeconds: s.Duration.Seconds(), CommitSeconds: s.Commit.Seconds()}
+			RowsIn: s.RowsIn, BadRows: s.BadRows, LostOffsets: s.Lost, EpochSeconds: s.Duration.Seconds(),
+			CommitSeconds: s.Commit.Seconds()}
 		if s.Watermark != arrowbatch.NoTime && s.Watermark != arrowbatch.MaxTime {
 			q.Watermark, q.HasWatermark = float64(s.Watermark)/1e6, true
 		}

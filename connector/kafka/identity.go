@@ -85,6 +85,7 @@ func (r *reader) noteAnother(was, start int64) {
 	if r.src.spec.BadRows == nil {
 		return
 	}
-	r.src.spec.BadRows.Add(connector.BadRow{Gap: true, Split: r.split, Offset: offsetText(was), Micros: clock.Micros(r.src.spec.Clock),
+	r.src.spec.BadRows.Add(connector.BadRow{Gap: true, Split: r.split, Offset: offsetText(was),
+		Micros: clock.Micros(r.src.spec.Clock),
 		Reason: "the topic was recreated: reading goes on at its start, offset " + itoa(start)})
 }
