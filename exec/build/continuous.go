@@ -289,6 +289,8 @@ func (b *continuousBuilder) aggFragment(n *physical.HashAgg, f *exec.Fragment) (
 		op, _ := b.hashAgg(n) // made once already, so it can be made
 		if h, ok := op.(*operator.HashAgg); ok {
 			h.States, h.Horizon, h.Budget = states, horizon, b.budget()
+		} else {
+			op.(*operator.SessionAgg).Budget = b.budget()
 		}
 		return op
 	})

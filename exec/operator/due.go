@@ -32,7 +32,7 @@ func (o *HashAgg) nextClose() arrowbatch.EventTime {
 // nextClose is the watermark at which the next session closes, MaxTime for none. A
 // session that has grown may still stand where it would have closed before.
 func (o *SessionAgg) nextClose() arrowbatch.EventTime {
-	if o.Keep || o.open == 0 {
+	if o.Keep {
 		return arrowbatch.MaxTime
 	}
 	at := make([]int64, 0, len(o.ends))
@@ -41,6 +41,9 @@ func (o *SessionAgg) nextClose() arrowbatch.EventTime {
 	}
 	slices.Sort(at)
 	next := arrowbatch.MaxTime
+	if o.away {
+		next = o.index.first
+	}
 	for _, k := range at {
 		if next>>endBits < k {
 			break

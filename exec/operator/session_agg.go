@@ -32,6 +32,9 @@ type SessionAgg struct {
 	// FinalOnly: emit closed sessions only. Keep: sessions are never closed and
 	// nothing is late (complete mode).
 	FinalOnly, Keep bool
+	// Budget is how many bytes of sessions may be held in memory; nil: any number. It is
+	// asked at barriers.
+	Budget func() int
 
 	rt        *exec.Runtime
 	out       exec.Output
@@ -50,6 +53,13 @@ type SessionAgg struct {
 	// ends has the sessions by an end that they had, in buckets; a session that has
 	// grown since is put into a later one when its bucket is due.
 	ends map[int64][]int32
+
+	tier    *tier // nil: sessions stay in memory
+	ages    ages  // of groups
+	away    bool  // the store has groups that are not here
+	index   dueIndex
+	indexed []int64 // by group: its time in the index, MaxTime for none
+	saved   state.KeyList
 
 	changed []int32 // sessions to emit
 	old     *arrowbatch.Batch
@@ -106,6 +116,9 @@ func (o *SessionAgg) Open(rt *exec.Runtime, out exec.Output) error {
 	if o.accs, err = o.newAccs(); err != nil || rt.Store == nil {
 		return err
 	}
+	if len(o.KeyCols) > 0 {
+		o.tier = newTier(rt, o.Budget)
+	}
 	return o.restore()
 }
 
@@ -141,9 +154,13 @@ func (o *SessionAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	}
 	o.pick(b, gap)
 	o.ids = resizeIDs(o.ids, len(o.rows))
+	from := o.groups.Len()
 	o.groups.Lookup(o.keyVecs, o.rows, o.ids)
-	for len(o.head) < o.groups.Len() {
-		o.head, o.saving = append(o.head, -1), append(o.saving, false)
+	o.grow()
+	if o.away {
+		if err := o.fetch(from); err != nil {
+			return err
+		}
 	}
 	o.place(b.Cols[o.TimeCol], gap)
 	o.keepOld()
@@ -271,10 +288,7 @@ func (o *SessionAgg) newSession(group int32, start, end int64) int32 {
 // touch notes that a session changes, and where it was emitted, as it was then.
 func (o *SessionAgg) touch(id int32) {
 	s := &o.s[id]
-	if !o.saving[s.group] && o.rt.Store != nil {
-		o.saving[s.group] = true
-		o.save = append(o.save, s.group)
-	}
+	o.touchGroup(s.group)
 	if s.flags&toEmit != 0 || o.FinalOnly {
 		return
 	}
@@ -284,6 +298,14 @@ func (o *SessionAgg) touch(id int32) {
 		s.old = int32(len(o.oldSpan))
 		o.oldSpan = append(o.oldSpan, spanOf{s.group, s.start, s.end})
 		o.fresh = append(o.fresh, id)
+	}
+}
+
+// touchGroup notes that a group is to be saved.
+func (o *SessionAgg) touchGroup(g int32) {
+	if !o.saving[g] && o.rt.Store != nil {
+		o.saving[g] = true
+		o.save = append(o.save, g)
 	}
 }
 
@@ -350,14 +372,22 @@ func (o *SessionAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventT
 	if o.Keep {
 		return w, nil
 	}
-	closed := o.due(w)
-	if len(closed) == 0 {
-		return w, nil
-	}
-	if err := o.close(closed); err != nil {
+	if err := o.closeAway(w); err != nil {
 		return w, err
 	}
-	return w, o.reclaim()
+	return w, o.closeHere(w)
+}
+
+// closeHere closes those in memory.
+func (o *SessionAgg) closeHere(w arrowbatch.EventTime) error {
+	closed := o.due(w)
+	if len(closed) == 0 {
+		return nil
+	}
+	if err := o.close(closed); err != nil {
+		return err
+	}
+	return o.reclaim()
 }
 
 // due takes the sessions that end at or before w out of their buckets.
@@ -403,10 +433,7 @@ func (o *SessionAgg) close(ids []int32) error {
 	}
 	for _, id := range ids {
 		s := &o.s[id]
-		if o.rt.Store != nil && !o.saving[s.group] {
-			o.saving[s.group] = true
-			o.save = append(o.save, s.group)
-		}
+		o.touchGroup(s.group)
 		for p := &o.head[s.group]; *p >= 0; p = &o.s[*p].next {
 			if *p == id {
 				*p = s.next
@@ -422,6 +449,9 @@ func (o *SessionAgg) close(ids []int32) error {
 // ProcessBarrier emits what changed and saves the groups that changed.
 func (o *SessionAgg) ProcessBarrier(bar exec.Barrier) error {
 	if o.FinalOnly && bar.Final {
+		if err := o.closeAway(arrowbatch.MaxTime); err != nil {
+			return err
+		}
 		var all []int32
 		for id := range o.s {
 			if o.s[id].flags&dead == 0 {
@@ -438,6 +468,10 @@ func (o *SessionAgg) ProcessBarrier(bar exec.Barrier) error {
 	if d := o.rt.Delta(); d != nil {
 		o.saveGroups(d)
 	}
+	o.tier.sealed()
+	if err := o.spill(); err != nil {
+		return err
+	}
 	if err := o.reclaim(); err != nil {
 		return err
 	}
@@ -448,9 +482,12 @@ func (o *SessionAgg) ProcessBarrier(bar exec.Barrier) error {
 
 // bytes is about the memory of the state.
 func (o *SessionAgg) bytes() int {
-	size := o.groups.Bytes() + cap(o.s)*40 + cap(o.head)*4 + cap(o.saving)
+	size := o.groups.Bytes() + cap(o.s)*40 + (cap(o.head)+cap(o.save)+cap(o.ages))*4 + cap(o.saving) + cap(o.indexed)*8
 	for _, a := range o.accs {
 		size += aggregate.Bytes(a)
+	}
+	for _, ids := range o.ends {
+		size += cap(ids) * 4
 	}
 	return size
 }

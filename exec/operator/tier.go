@@ -29,6 +29,7 @@ type tier struct {
 	// counted from the start of the run; base is what ages count from.
 	epoch, base uint64
 	committed   atomic.Uint64
+	flight      chan struct{} // closed when the last epoch's commit has ended; nil: there is none
 	keys        state.KeyList
 }
 
@@ -48,9 +49,28 @@ func (t *tier) sealed() {
 	if t == nil {
 		return
 	}
-	e := t.epoch
-	t.rt.AfterCommit(func() { t.committed.Store(e) })
+	e, ended := t.epoch, make(chan struct{})
+	t.rt.AfterCommit(func() {
+		t.committed.Store(e)
+		close(ended)
+	})
 	t.epoch++
+	t.flight = ended
+}
+
+// landed waits until the last epoch is in the store. Its commit depends on nothing that
+// this task has yet to do.
+func (t *tier) landed() error {
+	if t.flight == nil {
+		return nil
+	}
+	select {
+	case <-t.flight:
+		t.flight = nil
+		return nil
+	case <-t.rt.Ctx.Done():
+		return t.rt.Ctx.Err()
+	}
 }
 
 // ages has for each entry of a table the epoch of its last use, counted from the tier's
