@@ -103,6 +103,19 @@ func (o *Object) Relation() bool { return o.Kind != KindSink && o.Kind != KindFl
 // Stored tells whether the object's rows are kept in the store.
 func (o *Object) Stored() bool { return o.Kind == KindTable || o.Kind == KindMaterializedView }
 
+// Runs tells whether the object has a continuous query.
+func (o *Object) Runs() bool {
+	switch o.Kind {
+	case KindMaterializedView, KindFlow:
+		return true
+	case KindSink:
+		return o.Query != ""
+	case KindTable:
+		return o.Options["connector"] != ""
+	}
+	return false
+}
+
 // Resolver is an immutable version of the catalog: all that the binder sees.
 type Resolver interface {
 	// Resolve finds a relation; schema "" means along the search path. The error

@@ -78,6 +78,23 @@ type StatsValues struct {
 	Due arrowbatch.EventTime
 }
 
+// Since sets the counters to what was counted between two checkpoints, as Counts gives
+// them.
+func (v *StatsValues) Since(now, before []int64) {
+	for i, c := range []*int64{&v.RowsIn, &v.RowsOut, &v.Late, &v.Partial, &v.NullTime, &v.Dups, &v.Failed} {
+		*c = 0
+		if i < len(now) {
+			*c = now[i]
+		}
+		if i < len(before) {
+			*c -= before[i]
+		}
+	}
+}
+
+// Key is the operator's name in checkpoints.
+func (v *StatsValues) Key() string { return strconv.Itoa(v.ID) }
+
 // Read returns the present values.
 func (s *OpStats) Read() StatsValues {
 	return StatsValues{s.ID, s.Name, s.rowsIn.Load(), s.rowsOut.Load(), s.late.Load(), s.partial.Load(),

@@ -26,7 +26,7 @@ func (s *Session) target(n sql.QualifiedName) (*catalog.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !runs(o) {
+	if !o.Runs() {
 		return nil, notAQuery(o, n)
 	}
 	return o, nil

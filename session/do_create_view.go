@@ -134,7 +134,7 @@ func replaceable(snap *catalog.Snapshot, old, o *catalog.Object) error {
 			if d.ID == old.ID || slices.Contains(o.DependsOn, d.ID) {
 				return sqlerr.New(sqlerr.InvalidRecursion, "view %q would depend on itself", old.Name.Name)
 			}
-			if runs(d) {
+			if d.Runs() {
 				return sqlerr.New(sqlerr.DependentObjects,
 					"cannot replace view %s because a running query depends on it", old.Name).
 					WithDetail("%s %s depends on view %s.", d.Kind, d.Name, old.Name)

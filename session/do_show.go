@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"sort"
 	"strings"
 
@@ -157,6 +158,17 @@ func (s *Session) prepareShowCreate(t *sql.ShowCreate) (*statement, error) {
 		add(o.Name.Name, o.SQL)
 		return nil
 	}), nil
+}
+
+// prepareShowProgress makes SHOW PROGRESS FOR q: the recent epochs, the last one last.
+func (s *Session) prepareShowProgress(t *sql.ShowProgress) (*statement, error) {
+	o, err := s.target(t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return s.query(fmt.Sprintf(`SELECT epoch, at, idle, rows_in, rows_out, input_rows_per_second,
+		processed_rows_per_second, duration_ms, watermark, progress
+		FROM streamsql.progress WHERE query_id = %d ORDER BY at`, o.ID), "SHOW")
 }
 
 func (s *Session) prepareShowColumns(t *sql.ShowColumns) (*statement, error) {

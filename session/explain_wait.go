@@ -22,7 +22,7 @@ func (s *Session) prepareExplainWait(t *sql.ExplainWait) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !runs(o) {
+	if !o.Runs() {
 		return nil, notAQuery(o, t.Name)
 	}
 	cols := textColumns("QUERY WAIT")

@@ -155,6 +155,8 @@ func (s *Session) dispatchObject(in *input, tree sql.Statement) (*statement, err
 		return s.prepareShowCreate(t)
 	case *sql.ShowColumns:
 		return s.prepareShowColumns(t)
+	case *sql.ShowProgress:
+		return s.prepareShowProgress(t)
 	case *sql.Prepare:
 		return s.preparePrepare(in, t)
 	case *sql.CreateSource, *sql.CreateTable, *sql.CreateView, *sql.CreateSink, *sql.CreateFlow:

@@ -89,11 +89,16 @@ func (p *systemProvider) queries(r *catalog.Rows) error {
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (p *systemProvider) progress(r *catalog.Rows) error {
-	for _, s := range p.m.Status() {
-		out, _, _, _ := totals(&s)
-		r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "epoch": s.Epoch, "rows_in": s.RowsIn,
-			"rows_out": out, "duration_ms": millis(s.Duration), "commit_ms": millis(s.Commit),
-			"watermark": known(s.Watermark)})
+	for _, g := range p.m.Progress() {
+		v := catalog.Vals{"query_id": int64(g.Query), "query": g.Name, "run": g.Run, "epoch": g.Epoch, "at": g.Begun,
+			"idle": g.Idle, "rows_in": g.RowsIn, "bad_rows": g.BadRows, "rows_out": g.RowsOut,
+			"processed_rows_per_second": g.ProcessedRate(g.RowsIn), "duration_ms": millis(g.Took),
+			"look_ms": millis(g.Look), "work_ms": millis(g.Work), "store_ms": millis(g.Store),
+			"deliver_ms": millis(g.Deliver), "watermark": known(g.Watermark), "progress": g.JSON()}
+		if rate := g.InputRate(g.RowsIn); rate != nil {
+			v["input_rows_per_second"] = *rate
+		}
+		r.Row(v)
 	}
 	return nil
 }

@@ -215,23 +215,10 @@ func (t *tx) apply(ctx context.Context) error {
 	return nil
 }
 
-// runs tells whether a continuous query belongs to the object.
-func runs(o *catalog.Object) bool {
-	switch o.Kind {
-	case catalog.KindMaterializedView, catalog.KindFlow:
-		return true
-	case catalog.KindSink:
-		return o.Query != ""
-	case catalog.KindTable:
-		return o.Options["connector"] != ""
-	}
-	return false
-}
-
 func (t *tx) startQueries(ctx context.Context) error {
 	var done []*catalog.Object
 	for _, o := range t.cat.Created() {
-		if !runs(o) {
+		if !o.Runs() {
 			continue
 		}
 		if err := t.s.srv.Queries.Create(ctx, o); err != nil {
@@ -242,7 +229,7 @@ func (t *tx) startQueries(ctx context.Context) error {
 	}
 	var altered []*catalog.Object
 	for _, o := range t.cat.Replaced() {
-		if old := t.cat.Before(o.ID); !runs(o) || old.Name == o.Name && maps.Equal(old.Options, o.Options) {
+		if old := t.cat.Before(o.ID); !o.Runs() || old.Name == o.Name && maps.Equal(old.Options, o.Options) {
 			continue
 		}
 		if err := t.s.srv.Queries.Alter(ctx, o); err != nil {
@@ -260,7 +247,7 @@ func (t *tx) startQueries(ctx context.Context) error {
 func (t *tx) undo(ctx context.Context, started, altered []*catalog.Object) {
 	ctx = context.WithoutCancel(ctx)
 	for _, o := range slices.Backward(started) {
-		if runs(o) {
+		if o.Runs() {
 			_ = t.s.srv.Queries.Drop(ctx, o)
 		}
 	}
@@ -269,7 +256,7 @@ func (t *tx) undo(ctx context.Context, started, altered []*catalog.Object) {
 		return
 	}
 	for _, o := range altered {
-		if old := t.s.srv.Catalog.Snapshot().ByID(o.ID); old != nil && runs(old) {
+		if old := t.s.srv.Catalog.Snapshot().ByID(o.ID); old != nil && old.Runs() {
 			_ = t.s.srv.Queries.Alter(ctx, old)
 		}
 	}
@@ -281,7 +268,7 @@ func (t *tx) dropData(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	for _, o := range t.cat.Dropped() {
 		var err error
-		if runs(o) {
+		if o.Runs() {
 			err = t.s.srv.Queries.Drop(ctx, o)
 		}
 		if err == nil && o.Stored() {
@@ -363,7 +350,7 @@ func (s *Session) populated(ctx context.Context, reads []catalog.ObjectID) error
 		return nil
 	}
 	for _, o := range s.tx.cat.Created() {
-		if !runs(o) || !slices.Contains(reads, o.ID) {
+		if !o.Runs() || !slices.Contains(reads, o.ID) {
 			continue
 		}
 		if s.tx.block {
@@ -381,7 +368,7 @@ func (s *Session) readsStored(reads []catalog.ObjectID) bool {
 	snap := s.snapshot()
 	return slices.ContainsFunc(reads, func(id catalog.ObjectID) bool {
 		o := snap.ByID(id)
-		return o != nil && (runs(o) || o.Kind == catalog.KindSystem && o.Name.Schema == catalog.SchemaStreamsql)
+		return o != nil && (o.Runs() || o.Kind == catalog.KindSystem && o.Name.Schema == catalog.SchemaStreamsql)
 	})
 }
 

@@ -80,6 +80,12 @@ type ShowColumns struct {
 	Name QualifiedName
 }
 
+// ShowProgress is SHOW PROGRESS FOR query.
+type ShowProgress struct {
+	Span
+	Name QualifiedName
+}
+
 // SetScope is SESSION (also the default) or LOCAL.
 type SetScope uint8
 
@@ -330,6 +336,7 @@ func (*Show) statement()             {}
 func (*ShowObjects) statement()      {}
 func (*ShowCreate) statement()       {}
 func (*ShowColumns) statement()      {}
+func (*ShowProgress) statement()     {}
 func (*Set) statement()              {}
 func (*Reset) statement()            {}
 func (*SetTransaction) statement()   {}

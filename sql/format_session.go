@@ -21,6 +21,9 @@ func (w *writer) session(s Statement) {
 	case *ShowColumns:
 		w.s("SHOW COLUMNS FROM ")
 		w.qualified(s.Name)
+	case *ShowProgress:
+		w.s("SHOW PROGRESS FOR ")
+		w.qualified(s.Name)
 	case *Set:
 		w.set(s)
 	case *Reset:

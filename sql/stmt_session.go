@@ -195,6 +195,9 @@ func (p *parser) show(start int) Statement {
 		p.I += 2
 		name := p.qualifiedName()
 		return &ShowColumns{Span: p.span(start), Name: name}
+	case p.Accept("progress", "for"):
+		name := p.qualifiedName()
+		return &ShowProgress{Span: p.span(start), Name: name}
 	case p.Accept("materialized", "views"):
 		return p.showObjects(start, "materialized views")
 	}

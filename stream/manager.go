@@ -31,6 +31,9 @@ type Config struct {
 	// StateMemory is how many bytes of state all queries together may hold in memory, as
 	// far as their operators can leave the rest to the store; 0: any number.
 	StateMemory int64
+	// Events takes what befalls queries: the event's channel and what makes its text,
+	// to be called only if somebody wants it. It must not block; nil: nobody does.
+	Events func(channel string, text func() string)
 	// Log receives one line an event: started, stopped, failed.
 	Log func(format string, args ...any)
 }
@@ -66,19 +69,6 @@ func NewManager(cfg Config) *Manager {
 	return m
 }
 
-// runs tells whether an object has a query that runs.
-func runs(o *catalog.Object) bool {
-	switch o.Kind {
-	case catalog.KindMaterializedView, catalog.KindFlow:
-		return true
-	case catalog.KindSink:
-		return o.Query != ""
-	case catalog.KindTable:
-		return o.Options["connector"] != ""
-	}
-	return false
-}
-
 // Start starts the queries of all objects, those first that others read. A query
 // that cannot be started is failed and does not stop the others.
 func (m *Manager) Start() {
@@ -88,7 +78,7 @@ func (m *Manager) Start() {
 	// Readers register first: no change may be lost to a query that starts later, or
 	// not at all.
 	for _, o := range objects {
-		if !runs(o) {
+		if !o.Runs() {
 			continue
 		}
 		c, err := m.cfg.Store.Last(uint32(o.ID))
@@ -100,7 +90,7 @@ func (m *Manager) Start() {
 		}
 	}
 	for _, o := range objects {
-		if runs(o) {
+		if o.Runs() {
 			_ = m.start(o)
 		}
 	}
@@ -108,7 +98,7 @@ func (m *Manager) Start() {
 
 // Create starts the query of a new object.
 func (m *Manager) Create(_ context.Context, o *catalog.Object) error {
-	if !runs(o) {
+	if !o.Runs() {
 		return nil
 	}
 	if err := m.checkLimits(o); err != nil {

@@ -52,6 +52,7 @@ func (p *pacer) next(ctx context.Context) (exec.Pace, error) {
 		if err != nil || ok {
 			return pace, err
 		}
+		p.r.record.rest(p.r.q)
 		// Data makes an epoch due only once its time has come.
 		wait, watch := p.untilWake(poll), len(p.limits.waits) == 0
 		if due := p.due(opt).Sub(p.r.q.m.cfg.Clock.Now()); due > 0 {
@@ -125,6 +126,7 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	now := p.r.q.m.cfg.Clock.Now()
 	flushing := p.flushing() // before the look
 	splits, latest, err := p.r.look(ctx)
+	p.r.record.look = p.r.q.m.cfg.Clock.Now().Sub(now)
 	if err != nil {
 		return exec.Pace{}, false, err
 	}

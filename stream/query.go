@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/spawn"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/state"
@@ -36,6 +37,8 @@ type Query struct {
 	flushes  []*flush
 	away     map[string]error // ends that are away, by object
 	stats    statsReader
+	recent   []*Progress // the oldest first
+	runName  string      // of the present run; the loop's own
 }
 
 // flush is a wish that everything there is now be absorbed.
@@ -290,7 +293,13 @@ func (q *Query) loop(ctx context.Context) (finished bool, err error) {
 	pause := firstPause
 	for {
 		began := q.m.cfg.Clock.Now()
+		q.runName = newRunName()
 		finished, err := q.run(ctx)
+		end := &Progress{Query: uint32(q.id), Name: q.Status().Name, Run: q.runName, Begun: clock.Micros(q.m.cfg.Clock)}
+		if ctx.Err() == nil && !q.dropped() {
+			end.Err = err
+		}
+		q.m.tell(QueryTerminated, end)
 		switch {
 		case ctx.Err() != nil || err == nil && !finished || err != nil && q.dropped():
 			return false, nil

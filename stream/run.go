@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/catalog"
@@ -61,13 +60,14 @@ type run struct {
 	frozen int64
 	// maxRows is what the next epoch may read of a split.
 	maxRows int64
+	record  *recorder
 }
 
 // newRun begins a run at a checkpoint.
 func newRun(q *Query, c *build.Continuous, last *state.Checkpoint) *run {
 	r := &run{q: q, c: c, reads: map[string]state.ReadCount{}, at: bounds{}, known: map[string]map[string]bool{},
 		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}, wake: exec.NoWake,
-		maxRows: q.firstRows()}
+		maxRows: q.firstRows(), record: newRecorder(q.runName, last, q.m.cfg.Clock.Now())}
 	if last == nil {
 		return r
 	}
@@ -170,6 +170,8 @@ func (q *Query) started(r *run) {
 	q.stats = func() []exec.StatsValues { return merge(stats) }
 	q.mu.Unlock()
 	q.set(Running, nil)
+	q.m.tell(QueryStarted, &Progress{Query: uint32(q.id), Name: q.Status().Name, Run: r.record.run,
+		Begun: clock.Micros(q.m.cfg.Clock)})
 }
 
 // merge adds up the figures of an operator's tasks.
@@ -222,6 +224,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	began := r.q.m.cfg.Clock.Now()
 	r.epoch++
 	p.Barrier.Epoch = r.epoch
+	b := r.record.begin(began, &p)
 	partly, err := r.time.set(&p, r.clock(p), r.c.Sources)
 	if err != nil {
 		return err
@@ -233,6 +236,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	if err != nil {
 		return err
 	}
+	b.work = r.q.m.cfg.Clock.Now().Sub(began)
 	r.eager = p.Barrier.Eager
 	cp := r.checkpoint(acks)
 	r.cut = r.cut || partly
@@ -243,7 +247,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 		return err
 	}
 	r.fit(acks)
-	r.commit(ctx, cp, acks, began)
+	r.commit(ctx, cp, acks, b)
 	if p.Barrier.Stop || !r.eager && len(r.q.pendingFlushes()) > 0 {
 		return r.awaitCommit()
 	}
@@ -374,7 +378,7 @@ func (r *run) meet(a *exec.Ack) {
 
 // commit makes the epoch durable in the background and then tells sinks and
 // readers.
-func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack, began time.Time) {
+func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack, b begun) {
 	done := make(chan error, 1)
 	r.committing = done
 	marks := r.markStatus(cp)
@@ -387,6 +391,7 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 		if err != nil {
 			return err
 		}
+		stored := r.q.m.cfg.Clock.Now()
 		for name, s := range r.c.Sinks {
 			if err := s.Commit(ctx, connector.Epoch(cp.Epoch), cp.Prepared[name]); err != nil {
 				return fmt.Errorf("sink: %w", err)
@@ -394,7 +399,9 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 		}
 		r.moved(cp)
 		now := r.q.m.cfg.Clock.Now()
-		r.q.committed(r, cp, marks, now.Sub(began), now.Sub(begin))
+		p := r.record.epoch(r.q, cp, b, r.sourceStatus(cp), merge(r.c.Stats))
+		p.Took, p.Store, p.Deliver = now.Sub(b.at), stored.Sub(begin), now.Sub(stored)
+		r.q.committed(r, cp, marks, p)
 		return nil
 	}, func(err error) { done <- err })
 }
@@ -466,14 +473,15 @@ func (r *run) awaitCommit() error {
 }
 
 // committed updates the status after an epoch.
-func (q *Query) committed(r *run, cp *state.Checkpoint, marks []MarkStatus, took, commit time.Duration) {
+func (q *Query) committed(r *run, cp *state.Checkpoint, marks []MarkStatus, p *Progress) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.status.Epoch, q.status.Offsets = cp.Epoch, cp.Offsets
 	q.status.read(r.sourceStatus(cp))
-	q.status.Duration, q.status.Commit = took, commit
+	q.status.Duration, q.status.Commit = p.Took, p.Store+p.Deliver
 	q.status.Watermark = q.opt.watermark(cp, r.c)
 	q.status.Marks, q.status.MaxOverSources = marks, q.opt.maxSources
+	q.mu.Unlock()
+	q.remember(p)
 }
 
 // watermark is that of the whole query: the least of its watermark operators', or

@@ -67,14 +67,23 @@ func openEngine(c engineConfig, log *slog.Logger) (*engine, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	reg, clk := connectors(), clock.System{}
+	e := &engine{store: store, catalog: cat}
 	queries := stream.NewManager(stream.Config{Store: store, Catalog: cat, Registry: reg, Clock: clk,
-		Trigger: c.trigger, StateMemory: memory, Log: logf})
+		Trigger: c.trigger, StateMemory: memory, Log: logf, Events: e.tell})
+	e.queries = queries
 	env := build.Env{Store: store, Registry: reg, Clock: clk}
-	e := &engine{store: store, catalog: cat, queries: queries}
 	e.sessions = session.NewServer(session.Config{Catalog: cat, Store: store, Planner: session.NewPlanner(queries.Bounded),
 		Executor: session.NewExecutor(env, nil), Queries: queries, Connectors: reg, Clock: clk,
 		System: session.NewSystemProvider(queries, store)})
 	return e, nil
+}
+
+// tell sends an event to the sessions that listen on its channel. No query runs
+// before there are sessions.
+func (e *engine) tell(channel string, text func() string) {
+	if e.sessions.Listening(channel) {
+		e.sessions.Notify(0, channel, text())
+	}
 }
 
 // close stops the queries in order and closes the store.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 
 // serveConfig are the options of serve.
 type serveConfig struct {
-	data, listen, http, stateMemory string
+	data, listen, http, admin, stateMemory string
 }
 
 func serveCommand() *cobra.Command {
@@ -35,6 +36,7 @@ func serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:7432", "address for Postgres clients")
 	stateMemoryFlag(cmd, &c.stateMemory)
 	cmd.Flags().StringVar(&c.http, "http", "127.0.0.1:7480", "address for health and metrics; empty: none")
+	cmd.Flags().StringVar(&c.admin, "admin", "", "address for profiles (pprof), which tell about the data; empty: none")
 	return cmd
 }
 
@@ -44,7 +46,7 @@ const drain = 4 * time.Second
 // serve runs a server until ctx ends.
 func serve(ctx context.Context, c serveConfig, log io.Writer) error {
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	for _, addr := range []string{c.listen, c.http} {
+	for _, addr := range []string{c.listen, c.http, c.admin} {
 		if err := onlyLoopback(addr); err != nil {
 			return err
 		}
@@ -90,7 +92,7 @@ func onlyLoopback(addr string) error {
 // server is the listening part of a program.
 type server struct {
 	pg       *pgwire.Server
-	web      *http.Server
+	web      []*http.Server
 	addr     string
 	httpAddr string
 	failed   chan error
@@ -106,10 +108,15 @@ func startServer(e *engine, c serveConfig, logger *slog.Logger) (*server, error)
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	s := &server{pg: pg, addr: ln.Addr().String(), failed: make(chan error, 2)}
+	s := &server{pg: pg, addr: ln.Addr().String(), failed: make(chan error, 3)}
 	if c.http != "" {
 		if err := s.startWeb(c.http, e); err != nil {
 			return nil, errors.Join(err, ln.Close())
+		}
+	}
+	if c.admin != "" {
+		if _, err := s.serveHTTP(c.admin, profiles()); err != nil {
+			return nil, errors.Join(err, s.stop(), ln.Close())
 		}
 	}
 	e.queries.Start()
@@ -124,21 +131,37 @@ func (s *server) report(err error) {
 }
 
 // startWeb serves /healthz and /metrics.
-func (s *server) startWeb(addr string, e *engine) error {
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		return sqlerr.Wrap(err, sqlerr.SystemError, "cannot listen on %s", addr)
-	}
+func (s *server) startWeb(addr string, e *engine) (err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		metrics.New(func() metrics.Server { return e.reading(s.pg.Sessions()) }))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
-	s.web = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	s.httpAddr = ln.Addr().String()
-	spawn.Go("http", func() error { return s.web.Serve(ln) }, s.report)
-	return nil
+	s.httpAddr, err = s.serveHTTP(addr, mux)
+	return err
+}
+
+// profiles serves what Go's profiler tells.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// serveHTTP starts a web server and returns where it listens.
+func (s *server) serveHTTP(addr string, h http.Handler) (string, error) {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", sqlerr.Wrap(err, sqlerr.SystemError, "cannot listen on %s", addr)
+	}
+	web := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	s.web = append(s.web, web)
+	spawn.Go("http", func() error { return web.Serve(ln) }, s.report)
+	return ln.Addr().String(), nil
 }
 
 // stop lets running statements end, within bounds.
@@ -149,8 +172,8 @@ func (s *server) stop() error {
 	if err == context.DeadlineExceeded { // statements were cut short, as they are told
 		err = nil
 	}
-	if s.web != nil {
-		err = errors.Join(err, s.web.Shutdown(ctx))
+	for _, web := range s.web {
+		err = errors.Join(err, web.Shutdown(ctx))
 	}
 	return err
 }

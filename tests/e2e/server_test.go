@@ -30,14 +30,17 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "streamsql")
-	args := []string{"build", "-o", binary}
+	args := []string{"build", "-trimpath", "-o", binary}
+	env := append(os.Environ(), "CGO_ENABLED=0") // as the program is built for others
 	if raceEnabled {
-		args = append(args, "-race")
+		args, env = append(args, "-race"), os.Environ()
 	}
 	if invariants.Enabled {
 		args = append(args, "-tags", "invariants")
 	}
-	if out, err := exec.Command("go", append(args, "../../cmd/streamsql")...).CombinedOutput(); err != nil {
+	build := exec.Command("go", append(args, "../../cmd/streamsql")...)
+	build.Env = env
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		os.Exit(1)
 	}

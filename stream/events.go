@@ -1,0 +1,150 @@
+package stream
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// Event is something that befalls a query, by the name of the channel that tells it.
+type Event string
+
+// The events. A restart is a termination and a start.
+const (
+	QueryStarted    Event = "query_started"
+	QueryProgress   Event = "query_progress"
+	QueryIdle       Event = "query_idle"
+	QueryTerminated Event = "query_terminated"
+)
+
+// tell publishes an event, whose text is made only if somebody listens.
+func (m *Manager) tell(e Event, p *Progress) {
+	if m.cfg.Events != nil {
+		m.cfg.Events(string(e), func() string { return string(p.event(e)) })
+	}
+}
+
+// eventJSON is what a start, an idle time and an end tell.
+type eventJSON struct {
+	ID        uint32  `json:"id"`
+	RunID     string  `json:"runId"`
+	Name      string  `json:"name"`
+	Timestamp string  `json:"timestamp"`
+	Exception *string `json:"exception,omitempty"`
+	SQLState  string  `json:"sqlState,omitempty"`
+}
+
+func (p *Progress) event(e Event) []byte {
+	if e == QueryProgress {
+		return p.JSON()
+	}
+	j := eventJSON{ID: p.Query, RunID: p.Run, Name: p.Name, Timestamp: isoTime(p.Begun)}
+	if err := sqlerr.From(p.Err); err != nil {
+		text := err.Error()
+		j.Exception, j.SQLState = &text, string(err.Code)
+	}
+	return marshal(j)
+}
+
+// marshal encodes v, which has nothing that cannot be.
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}
+
+func isoTime(micros int64) string {
+	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// progressJSON has the names and the order of Spark's StreamingQueryProgress.
+type progressJSON struct {
+	ID                     uint32            `json:"id"`
+	RunID                  string            `json:"runId"`
+	Name                   string            `json:"name"`
+	Timestamp              string            `json:"timestamp"`
+	BatchID                uint64            `json:"batchId"`
+	BatchDuration          int64             `json:"batchDuration"`
+	NumInputRows           int64             `json:"numInputRows"`
+	InputRowsPerSecond     *float64          `json:"inputRowsPerSecond,omitempty"`
+	ProcessedRowsPerSecond float64           `json:"processedRowsPerSecond"`
+	DurationMs             map[string]int64  `json:"durationMs,omitempty"`
+	EventTime              map[string]string `json:"eventTime,omitempty"`
+	StateOperators         []operatorJSON    `json:"stateOperators"`
+	Sources                []sourceJSON      `json:"sources"`
+	Sink                   sinkJSON          `json:"sink"`
+}
+
+type operatorJSON struct {
+	OperatorName              string `json:"operatorName"`
+	OperatorID                int    `json:"operatorId"`
+	NumRowsTotal              int64  `json:"numRowsTotal"`
+	NumRowsDroppedByWatermark int64  `json:"numRowsDroppedByWatermark"`
+	MemoryUsedBytes           int64  `json:"memoryUsedBytes"`
+}
+
+type sourceJSON struct {
+	Description            string            `json:"description"`
+	StartOffset            map[string]string `json:"startOffset"`
+	EndOffset              map[string]string `json:"endOffset"`
+	LatestOffset           map[string]string `json:"latestOffset"`
+	NumInputRows           int64             `json:"numInputRows"`
+	NumBadRows             int64             `json:"numBadRows"`
+	InputRowsPerSecond     *float64          `json:"inputRowsPerSecond,omitempty"`
+	ProcessedRowsPerSecond float64           `json:"processedRowsPerSecond"`
+}
+
+type sinkJSON struct {
+	Description   string `json:"description"`
+	NumOutputRows int64  `json:"numOutputRows"`
+}
+
+// JSON returns the progress as Spark's StreamingQueryProgress says it, as far as the
+// same things are known; names of our own are numBadRows and operatorId.
+func (p *Progress) JSON() []byte {
+	j := progressJSON{ID: p.Query, RunID: p.Run, Name: p.Name, Timestamp: isoTime(p.Begun), BatchID: p.Epoch,
+		BatchDuration: p.Took.Milliseconds(), NumInputRows: p.RowsIn, InputRowsPerSecond: p.InputRate(p.RowsIn),
+		ProcessedRowsPerSecond: p.ProcessedRate(p.RowsIn), StateOperators: []operatorJSON{}, Sources: []sourceJSON{},
+		Sink: sinkJSON{p.Name, p.RowsOut}}
+	if !p.Idle {
+		j.DurationMs = map[string]int64{"latestOffset": p.Look.Milliseconds(), "addBatch": p.Work.Milliseconds(),
+			"walCommit": p.Store.Milliseconds(), "commitOffsets": p.Deliver.Milliseconds(),
+			"triggerExecution": p.Took.Milliseconds()}
+	}
+	if p.Watermark != arrowbatch.NoTime && p.Watermark != arrowbatch.MaxTime {
+		j.EventTime = map[string]string{"watermark": isoTime(p.Watermark)}
+	}
+	for _, op := range p.Operators {
+		if op.Groups > 0 || op.Bytes > 0 {
+			j.StateOperators = append(j.StateOperators,
+				operatorJSON{op.Name, op.ID, op.Groups, op.Late, op.Bytes})
+		}
+	}
+	for _, s := range p.Sources {
+		j.Sources = append(j.Sources, sourceJSON{s.Name, s.From, s.Until, s.Latest, s.Rows, s.Bad, p.InputRate(s.Rows),
+			p.ProcessedRate(s.Rows)})
+	}
+	return marshal(j)
+}
+
+// InputRate is rows a second since the epoch before began, to a tenth; nil where there
+// is none before.
+func (p *Progress) InputRate(rows int64) *float64 {
+	if p.Before == 0 || p.Begun <= p.Before {
+		return nil
+	}
+	r := tenths(float64(rows) / (float64(p.Begun-p.Before) / 1e6))
+	return &r
+}
+
+// ProcessedRate is rows a second of the epoch's duration, of a millisecond at least.
+func (p *Progress) ProcessedRate(rows int64) float64 {
+	return tenths(float64(rows) / max(p.Took, time.Millisecond).Seconds())
+}
+
+func tenths(x float64) float64 { return math.Round(x*10) / 10 }
