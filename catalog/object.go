@@ -116,6 +116,28 @@ func (o *Object) Runs() bool {
 	return false
 }
 
+// Changing tells whether the object is a source, or a table that a connector feeds, whose
+// records are changes of rows that Key identifies.
+func (o *Object) Changing() bool {
+	return (o.Kind == KindSource || o.Kind == KindTable) && (o.Format == "upsert" || o.Format == "debezium")
+}
+
+// SourceKey returns where the key's columns are among those that are not generated, which
+// are all that a connector knows.
+func (o *Object) SourceKey() []int {
+	var key []int
+	for _, k := range o.Key {
+		at := 0
+		for _, c := range o.Columns[:k] {
+			if c.Generated == "" {
+				at++
+			}
+		}
+		key = append(key, at)
+	}
+	return key
+}
+
 // Resolver is an immutable version of the catalog: all that the binder sees.
 type Resolver interface {
 	// Resolve finds a relation; schema "" means along the search path. The error

@@ -20,8 +20,9 @@ type Format struct {
 	// DeadLetter is where such a record goes with OnErrorDeadLetter.
 	DeadLetter string
 	Options    format.Options
-	// Registry is where schemas are kept; nil: nowhere.
-	Registry *SchemaRegistry
+	// Registry is where schemas are kept, KeyRegistry where those of keys are; nil:
+	// nowhere.
+	Registry, KeyRegistry *SchemaRegistry
 }
 
 // What becomes of a record that cannot be decoded.
@@ -70,9 +71,15 @@ func ReadFormat(s *Spec, o *Options, can FormatSupport) Format {
 	case with != "" && with != f.Encode:
 		o.Fault(`option "format" is "%s", but the statement says ENCODE %s`, with, strings.ToUpper(f.Encode))
 	}
-	r := formatReader{in: NewOptions("ENCODE "+strings.ToUpper(f.Encode), s.FormatOptions), with: o}
+	inner, keys := keyOptions(s.FormatOptions)
+	r := formatReader{in: NewOptions("ENCODE "+strings.ToUpper(f.Encode), inner), with: o}
 	r.read(&f, can)
 	o.faults = append(o.faults, r.in.allFaults()...)
+	if len(can.OnError) > 0 {
+		readChanges(&f, s, o, keys)
+	} else if keys != nil {
+		o.Fault("%s does not take KEY ENCODE: the key of a sink is a JSON object", o.owner)
+	}
 	return f
 }
 

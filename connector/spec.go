@@ -33,7 +33,8 @@ type Spec struct {
 	Format, Encode string
 	FormatOptions  map[string]string
 	Columns        []Column
-	// Key holds the columns of the stream key, for upsert sinks.
+	// Key holds the columns of the stream key, for upsert sinks; of a source those that
+	// identify a row, where records change rows.
 	Key []int
 	// AppendOnly tells a sink that it will be given Inserts only.
 	AppendOnly bool

@@ -2,7 +2,9 @@ package format
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
+	"strconv"
 
 	"github.com/hamba/avro/v2"
 
@@ -24,6 +26,9 @@ type avroCodec struct {
 	last   *avroEntry
 	lastID int32
 
+	// alone: a schema that is no record is that of the one column.
+	alone bool
+
 	doc   []byte // a jsonb value in the making
 	empty int64  // items without bytes in the record in work
 
@@ -40,7 +45,7 @@ type avroEntry struct {
 }
 
 func newAvro(r *rows, o Options) (*avroCodec, error) {
-	d := &avroCodec{rows: r, in: scalarInput{text: newTextInput(o)}, plans: map[int32]*avroEntry{}}
+	d := &avroCodec{rows: r, in: scalarInput{text: newTextInput(o)}, plans: map[int32]*avroEntry{}, alone: o.alone}
 	for i, c := range r.cols {
 		if c.Meta == "" {
 			d.names, d.nodes = append(d.names, c.Name), append(d.nodes, r.nodes[i])
@@ -86,6 +91,14 @@ func (d *avroCodec) entry(writer, reader *Schema) *avroEntry {
 	if err != nil {
 		return &avroEntry{err: sqlerr.From(err)}
 	}
+	names := d.names
+	if w.op != avroRecord && d.alone {
+		// A record of one field has the same bytes.
+		if w, err = parseAvro(fieldOf(writer)); err != nil {
+			return &avroEntry{err: sqlerr.From(err)}
+		}
+		names, reader = []string{"value"}, nil
+	}
 	if w.op != avroRecord {
 		return &avroEntry{err: sqlerr.New(sqlerr.DatatypeMismatch, "the schema is a %s, not a record", w.describe())}
 	}
@@ -97,8 +110,18 @@ func (d *avroCodec) entry(writer, reader *Schema) *avroEntry {
 		}
 	}
 	var b avroPlanner
-	p := b.record(w, r, nil, "", d.names, d.nodes)
+	p := b.record(w, r, nil, "", names, d.nodes)
 	return &avroEntry{plan: p, err: b.err}
+}
+
+// fieldOf is the schema of a record whose one field has the schema s.
+func fieldOf(s *Schema) *Schema {
+	text := s.Text
+	if !json.Valid([]byte(text)) {
+		text = strconv.Quote(text)
+	}
+	return &Schema{Type: s.Type, References: s.References,
+		Text: `{"type":"record","name":"key","fields":[{"name":"value","type":` + text + `}]}`}
 }
 
 func (d *avroCodec) learn(id int32, writer, reader *Schema, why *sqlerr.Error) {

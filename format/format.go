@@ -48,6 +48,14 @@ type Options struct {
 	SchemaName string
 	// Env holds the settings that text input and output depend on; nil: defaults.
 	Env *types.Env
+	// Changes says what records do to rows; Key is what identifies a row.
+	Changes Changes
+	Key     KeyOptions
+
+	// wrapped: JSON may stand within {"schema": …, "payload": …}; events: values are as
+	// Debezium writes them where no schema says more; alone: a record may be the value of
+	// the one column by itself.
+	wrapped, events, alone bool
 }
 
 // CSVOptions are the dialect of CSV. The zero value is not usable: begin with
@@ -73,6 +81,8 @@ type RecordError struct {
 	// Column is the column at fault, "" where the record itself is malformed.
 	Column string
 	Err    *sqlerr.Error
+
+	inKey bool // the fault is in the record's key
 }
 
 // Error returns the reason, with the column.
@@ -82,7 +92,10 @@ func (e *RecordError) Error() string {
 		s += " (" + e.Err.Detail + ")"
 	}
 	if e.Column != "" {
-		return fmt.Sprintf(`column "%s": %s`, e.Column, s)
+		s = fmt.Sprintf(`column "%s": %s`, e.Column, s)
+	}
+	if e.inKey {
+		s = "the record's key: " + s
 	}
 	return s
 }
@@ -107,11 +120,20 @@ type codec interface {
 type Decoder struct {
 	rows
 	codec codec
+	// keyed and events are there where records are changes; see Changes.
+	keyed  *keyed
+	events *events
 }
 
 // New returns a decoder of the encoding enc; the error is 0A000 or 42804 for
 // columns that the encoding cannot fill.
 func New(cols []Column, enc string, o Options) (*Decoder, error) {
+	switch o.Changes {
+	case Upserts:
+		return newUpserts(cols, enc, o)
+	case Events:
+		return newEvents(cols, enc, o)
+	}
 	d := &Decoder{}
 	d.init(cols)
 	var err error
@@ -156,6 +178,11 @@ func (d *Decoder) End() error { return d.codec.end() }
 func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 	for n < len(buf) && d.n < limit {
 		end, row, bad := d.codec.next(buf[n:], final)
+		if row && bad == nil && d.events != nil {
+			if row, bad = d.event(); bad != nil {
+				bad.End = end
+			}
+		}
 		if bad != nil {
 			d.undo()
 			// A record is never empty: a reader that skips bad ones moves on.
@@ -170,6 +197,8 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 		}
 		if row {
 			d.n++
+		} else if d.events != nil {
+			d.undo()
 		}
 		n += end
 	}
@@ -177,7 +206,8 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 }
 
 // Append decodes one message into one row; the error is a *RecordError, or an
-// *UnknownSchema, and nothing of the message is in the columns then.
+// *UnknownSchema, and nothing of the message is in the columns then. A message that says
+// that it is no change of a row, or that it has no value, adds nothing.
 func (d *Decoder) Append(record []byte) error {
 	if c, ok := d.codec.(schemaCodec); ok {
 		if id, missing := c.unknown(record); missing {
@@ -185,36 +215,73 @@ func (d *Decoder) Append(record []byte) error {
 		}
 	}
 	bad := d.codec.record(record)
-	if bad == nil {
+	row := !d.null()
+	if bad == nil && row {
 		bad = d.endRow(0, 0)
 	}
-	if bad != nil {
+	if bad == nil && row && d.events != nil {
+		row, bad = d.event()
+	}
+	if bad != nil || !row {
 		d.undo()
+	}
+	if bad != nil {
 		bad.Start, bad.End = 0, len(record)
 		return bad
 	}
-	d.n++
+	if row {
+		d.n++
+	}
 	return nil
 }
 
-// Len returns the number of rows since the last Take.
+// null tells whether the record in work says that it has no value.
+func (d *Decoder) null() bool {
+	c, ok := d.codec.(*jsonCodec)
+	return ok && c.null
+}
+
+// Len returns the number of records that were appended since the last Take: of rows,
+// where records are no changes.
 func (d *Decoder) Len() int { return d.n }
 
 // Col returns the vector of column i, to which the caller of Append adds a row
 // for a Meta column. It is another one after each Take.
-func (d *Decoder) Col(i int) *arrowbatch.Vec { return d.nodes[i].v }
+func (d *Decoder) Col(i int) *arrowbatch.Vec {
+	if d.events != nil {
+		i = d.events.meta[i]
+	}
+	return d.nodes[i].v
+}
 
 // AppendNull adds a row of NULLs; NOT NULL is not checked.
 func (d *Decoder) AppendNull() { d.n++ }
 
-// Truncate drops the rows from n on.
+// Truncate drops the records from n on.
 func (d *Decoder) Truncate(n int) {
-	if n < d.n {
-		d.n = n
-		d.undo()
+	if n >= d.n {
+		return
+	}
+	d.n = n
+	d.undo()
+	switch {
+	case d.keyed != nil:
+		d.keyed.dec.Truncate(n)
+		d.keyed.ops = d.keyed.ops[:n]
+	case d.events != nil:
+		d.events.truncate(n)
 	}
 }
 
-// Take returns the rows since the last Take as an insert-only batch and begins
-// the next.
-func (d *Decoder) Take() *arrowbatch.Batch { return d.take() }
+// Take returns the rows since the last Take and begins the next batch. Where records are
+// changes it has ops, and a row that is deleted has its key alone.
+func (d *Decoder) Take() *arrowbatch.Batch {
+	b := d.take()
+	switch {
+	case d.keyed != nil:
+		return d.keyed.take(b)
+	case d.events != nil:
+		return d.events.take(b)
+	}
+	return b
+}

@@ -34,6 +34,13 @@ type jsonCodec struct {
 	scratch []byte
 	date    dateCache
 
+	// wrap is there where records may carry their schema. null: the record in work says
+	// that it has no value. alone takes a record that is no object.
+	wrap  *wrapping
+	null  bool
+	alone *node
+	own   []byte
+
 	// The fault of the record in work. short: it is merely cut off, if more may come.
 	err   *sqlerr.Error
 	path  string
@@ -62,6 +69,12 @@ func newJSON(r *rows, o Options) (*jsonCodec, error) {
 		}
 	}
 	d.root.init(names, nodes)
+	if o.alone {
+		d.alone = nodes[0]
+	}
+	if o.wrapped {
+		d.initWrapping(names)
+	}
 	return d, nil
 }
 
@@ -114,17 +127,36 @@ func (d *jsonCodec) next(b []byte, final bool) (end int, row bool, bad *RecordEr
 		d.unexpected(b, i, "an object")
 		return d.refuse(b, i, final)
 	}
-	e := d.object(&d.root, b, i+1, d.rows.n)
+	e := d.element(b, i)
 	if e < 0 {
 		return d.refuse(b, i, final)
 	}
 	if d.array != noArray {
 		d.array = atNext
 	}
+	if d.null {
+		return e, false, nil
+	}
 	if bad := d.rows.endRow(i, e); bad != nil {
 		return e, false, bad
 	}
 	return e, true, nil
+}
+
+// element reads the object at byte i of a file and returns the place behind it, or -1.
+func (d *jsonCodec) element(b []byte, i int) int {
+	if d.wrap == nil {
+		return d.object(&d.root, b, i+1, d.rows.n)
+	}
+	e := d.skip(b, i, 0)
+	if e < 0 {
+		return -1
+	}
+	if d.message(b[i:e]) < 0 {
+		d.short = false // the object is whole
+		return -1
+	}
+	return e
 }
 
 // separator reads what stands before an element of the array. With stop, no
@@ -210,26 +242,51 @@ func resync(b []byte, start int, final bool) int {
 
 func (d *jsonCodec) record(b []byte) *RecordError {
 	d.reset()
-	i := skipSpace(b, 0)
-	switch {
-	case i == len(b):
-		d.fail(jsonError("The record is empty."))
-		return d.fault()
-	case b[i] != '{':
-		d.unexpected(b, i, "an object")
-		return d.fault()
-	}
-	if i = d.object(&d.root, b, i+1, d.rows.n); i < 0 {
-		return d.fault()
-	}
-	if i = skipSpace(b, i); i < len(b) {
-		d.unexpected(b, i, "the end of the record")
+	if d.message(b) < 0 {
 		return d.fault()
 	}
 	return nil
 }
 
-func (d *jsonCodec) reset() { d.err, d.path, d.short = nil, "", false }
+// message reads all of b as one record; -1: it is bad.
+func (d *jsonCodec) message(b []byte) int {
+	i := skipSpace(b, 0)
+	if d.wrap != nil && i < len(b) && b[i] == '{' {
+		var ok bool
+		switch b, ok = d.unwrap(b[i:]); {
+		case !ok:
+			return -1
+		case d.null:
+			return 0
+		}
+		i = skipSpace(b, 0)
+	}
+	switch {
+	case i == len(b):
+		return d.fail(jsonError("The record is empty."))
+	case b[i] == 'n' && d.alone != nil:
+		if i = d.literal(b, i, "null"); i > 0 {
+			d.null = true
+		}
+	case b[i] == '{':
+		i = d.object(&d.root, b, i+1, d.rows.n)
+	case d.alone != nil:
+		// What ends with the text might go on: behind a blank it does not.
+		b = append(append(d.own[:0], b[i:]...), ' ')
+		d.own, i = b, d.value(d.alone, b, 0, d.rows.n)
+	default:
+		return d.unexpected(b, i, "an object")
+	}
+	if i < 0 {
+		return -1
+	}
+	if i = skipSpace(b, i); i < len(b) {
+		return d.unexpected(b, i, "the end of the record")
+	}
+	return i
+}
+
+func (d *jsonCodec) reset() { d.err, d.path, d.short, d.null = nil, "", false, false }
 
 // fault returns the error of the record in work.
 func (d *jsonCodec) fault() *RecordError {

@@ -52,6 +52,8 @@ func (d *jsonCodec) value(n *node, b []byte, i, row int) int {
 		if b[i] == '[' {
 			return d.list(n, b, i+1)
 		}
+	case kindWire:
+		return d.wired(n, b, i, row)
 	default:
 		if e := d.rarer(n, b, i); e != 0 {
 			return e

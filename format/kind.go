@@ -23,6 +23,7 @@ const (
 	kindList
 	kindInput // everything else: the type's input syntax
 	kindSkip  // an unused column
+	kindWire  // JSON whose values stand for something else than they look: see wire
 )
 
 // kindOf returns the kind of a type; types whose modifier must be applied are

@@ -28,6 +28,9 @@ type node struct {
 	// seen is one more than the last row that had a value here, for unused NOT NULL
 	// columns, which have no vector to look at.
 	seen int
+	// base is the kind without wire, which says how a kindWire node's values are written.
+	base kind
+	wire wire
 	// loose is one more than the row whose value was found under a name in other
 	// letter case: the very name overrides it.
 	loose int

@@ -23,7 +23,11 @@ type Reference struct{ Name, Text string }
 
 // UnknownSchema is Append's error for a record whose schema was not given to
 // AddSchema yet. The record is not bad: AddSchema, then Append it again.
-type UnknownSchema struct{ ID int32 }
+type UnknownSchema struct {
+	ID int32
+	// Key: it is the schema of the record's key.
+	Key bool
+}
 
 // Error tells which schema is missing.
 func (e *UnknownSchema) Error() string { return fmt.Sprintf("schema %d was not looked up yet", e.ID) }
@@ -52,6 +56,15 @@ func (d *Decoder) RefuseSchema(id int32, why *sqlerr.Error) {
 	if c, ok := d.codec.(schemaCodec); ok {
 		c.learn(id, nil, nil, why)
 	}
+}
+
+// Keys returns the decoder of the records' keys, to which their schemas are given; nil
+// where keys are not read.
+func (d *Decoder) Keys() *Decoder {
+	if d.keyed == nil {
+		return nil
+	}
+	return d.keyed.dec
 }
 
 // frame is the number of bytes before a record's own: a zero and the schema's id.

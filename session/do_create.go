@@ -168,11 +168,7 @@ func (s *Session) createSource(_ context.Context, in *input, t *sql.CreateSource
 		return err
 	}
 	o.SQL = statementSQL(in.text, t)
-	// A changelog format brings deletes and new versions of rows.
-	switch o.Format {
-	case "upsert", "debezium", "debezium_mongo", "maxwell", "canal":
-		o.AppendOnly = false
-	}
+	o.AppendOnly = !o.Changing()
 	if err := s.checkSource(o); err != nil {
 		return err
 	}

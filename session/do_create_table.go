@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/expr"
@@ -189,6 +190,11 @@ func tableWatermark(o *catalog.Object, d *sql.TableDef) error {
 		e := sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", w.Column.Text).At(w.Column.Pos)
 		e.Hint = sqlerr.Suggest(w.Column.Text, known)
 		return e
+	}
+	if o.Changing() {
+		return sqlerr.Unsupported("a watermark needs rows that are only added, but the records of FORMAT %s change rows",
+			strings.ToUpper(o.Format)).At(w.Pos).
+			WithHint("Read the topic a second time by a source with FORMAT PLAIN, whose records are rows.")
 	}
 	if o.Kind == catalog.KindTable && !o.AppendOnly && (o.Key != nil || o.Options["connector"] == "") {
 		return sqlerr.Unsupported("a watermark needs a table whose rows are only added").At(w.Pos).

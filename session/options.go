@@ -200,6 +200,9 @@ func ConnectorOptions(o *catalog.Object) map[string]string {
 func ConnectorSpec(o *catalog.Object) *connector.Spec {
 	spec := &connector.Spec{Name: o.Name.String(), Options: ConnectorOptions(o), Format: o.Format, Encode: o.Encode,
 		FormatOptions: o.FormatOptions, Key: o.Key, AppendOnly: o.AppendOnly}
+	if o.Changing() {
+		spec.Key = o.SourceKey()
+	}
 	for _, c := range o.Columns {
 		if c.Generated == "" && !c.Hidden {
 			spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Type: c.Type, Meta: c.Meta, NotNull: c.NotNull})
@@ -260,8 +263,8 @@ func (s *Session) checkSource(o *catalog.Object) error {
 		return sqlerr.New(sqlerr.InvalidTableDefinition, "%s %q has no columns", o.Kind, o.Name.Name).
 			WithHint("Connector %q does not know them: list them after the name.", o.Options["connector"])
 	}
-	if f.CheckSource == nil {
-		return nil
+	if err := checkChanging(o); err != nil || f.CheckSource == nil {
+		return err
 	}
 	spec := ConnectorSpec(o)
 	spec.Clock = s.srv.Clock

@@ -3,6 +3,7 @@ package stream
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -20,11 +21,17 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 	}
 	env := &planner.Env{Resolver: m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath), Bounded: m.Bounded,
 		Settings: settings}
-	target, text := o, o.Query
+	target, text, raw := o, o.Query, false
 	if o.Kind == catalog.KindTable {
 		// A fed table is the materialized rows of the source that its options describe.
 		src := *o
-		src.Kind, src.Key = catalog.KindSource, nil
+		src.Kind = catalog.KindSource
+		switch {
+		case !o.Changing():
+			src.Key = nil
+		case !hasGenerated(o):
+			raw = true // the table itself finds the rows that its records change
+		}
 		env.Resolver = withObject{env.Resolver, &src}
 		view := *o
 		view.Kind = catalog.KindMaterializedView
@@ -50,7 +57,13 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 	}
 	late := func(reads []*catalog.Object) []string { return LateColumns(env.Resolver, o, reads) }
 	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names,
-		StateTTL: opt.ttl.Microseconds(), LateColumns: late})
+		StateTTL: opt.ttl.Microseconds(), LateColumns: late, Raw: raw})
+}
+
+// hasGenerated tells whether the object has columns that are computed of others, which a
+// record that deletes a row does not have.
+func hasGenerated(o *catalog.Object) bool {
+	return slices.ContainsFunc(o.Columns, func(c catalog.Column) bool { return c.Generated != "" })
 }
 
 // settingsOf are the settings that a query's expressions go by: those of its creation.

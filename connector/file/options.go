@@ -38,7 +38,7 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 	o := connector.NewOptions(`connector "file"`, s.Options)
 	p := sourceOptions{
 		path: o.Required("path"),
-		format: connector.ReadFormat(s, o, connector.FormatSupport{Envelopes: []string{"plain"},
+		format: connector.ReadFormat(s, o, connector.FormatSupport{Envelopes: []string{connector.Plain, connector.Debezium},
 			Encodes: encodes, OnError: []string{"fail", "skip"}}),
 		tail:      o.Bool("tail", false),
 		watch:     o.Bool("watch", true),

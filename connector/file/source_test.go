@@ -540,8 +540,11 @@ func TestCheckSource(t *testing.T) {
 		{func(s *connector.Spec) { s.Options["format"] = "xml" }, `invalid value for option "format": "xml"`},
 		{func(s *connector.Spec) { s.Options["format"] = "csv"; s.Encode = "json" },
 			`option "format" is "csv", but the statement says ENCODE JSON`},
-		{func(s *connector.Spec) { s.Format = "debezium" },
-			`connector "file" does not support FORMAT DEBEZIUM; it supports: PLAIN`},
+		{func(s *connector.Spec) { s.Format, s.Key = "upsert", []int{0} },
+			`connector "file" does not support FORMAT UPSERT; it supports: PLAIN, DEBEZIUM`},
+		{func(s *connector.Spec) { s.Format = "debezium" }, `FORMAT DEBEZIUM needs a primary key`},
+		{func(s *connector.Spec) { s.Format, s.Encode, s.Key = "debezium", "csv", []int{0} },
+			`connector "file" does not read FORMAT DEBEZIUM with ENCODE CSV; it reads it with ENCODE JSON`},
 		{func(s *connector.Spec) { s.FormatOptions = map[string]string{"delimiter": ";"} },
 			`unrecognized option "delimiter" of ENCODE JSON`},
 		{func(s *connector.Spec) {

@@ -24,6 +24,9 @@ func (r *reader) leaveOut(rec *record, offset, ms int64, reason error) (ok bool)
 		return true
 	}
 	value := rec.value
+	if value == nil && r.src.cfg.letters == nil {
+		value = rec.key // a row's deletion is its key
+	}
 	if r.src.cfg.letters == nil && !r.src.spec.WholeBad {
 		value = value[:min(len(value), connector.KeptBytes)]
 	}

@@ -126,7 +126,8 @@ var messageEncodings = []string{format.JSON, format.CSV, format.Text, format.Byt
 func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
 	o := connector.NewOptions(owner, s.Options)
 	c := &sourceConfig{missingGrace: missingGrace, refreshEvery: refreshEvery, splitsEvery: splitsEvery}
-	c.format = readFormat(s, o, connector.FormatSupport{Envelopes: []string{formatPlain}, Encodes: messageEncodings,
+	c.format = readFormat(s, o, connector.FormatSupport{
+		Envelopes: []string{connector.Plain, connector.Upsert, connector.Debezium}, Encodes: messageEncodings,
 		OnError: []string{connector.OnErrorFail, connector.OnErrorSkip, connector.OnErrorDeadLetter}})
 	c.conn, c.topic = readConnection(o, load)
 	c.readLetters(o)

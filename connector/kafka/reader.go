@@ -259,8 +259,8 @@ func (r *reader) fill(bound int64) error {
 // row decodes one record. done is false if it must be met again: it is bad and
 // there are rows before it.
 func (r *reader) row(rec *record, offset int64) (done bool, err error) {
-	if rec.value == nil {
-		return true, nil // a tombstone deletes nothing from a stream of inserts
+	if rec.value == nil && r.dec.Keys() == nil {
+		return true, nil // a tombstone says nothing where keys are not read
 	}
 	ms := r.batch.baseTime + rec.timeDelta
 	if r.batch.attributes&attrLogAppendTime != 0 {
@@ -268,8 +268,9 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 	}
 	bad := r.meta.check(rec)
 	var reason error = bad
+	rows := r.dec.Len()
 	if bad == nil {
-		reason = r.dec.Append(rec.value)
+		reason = r.dec.AppendRecord(rec.key, rec.value)
 	}
 	if unknown, ok := reason.(*format.UnknownSchema); ok {
 		if r.dec.Len() > 0 {
@@ -278,7 +279,9 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 		return false, unknown
 	}
 	if reason == nil {
-		r.meta.add(r.dec, rec, r.partition, offset, ms)
+		if r.dec.Len() > rows {
+			r.meta.add(r.dec, rec, r.partition, offset, ms)
+		}
 		r.bytes += len(rec.value) + len(rec.key)
 		return true, nil
 	}

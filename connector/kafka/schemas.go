@@ -36,17 +36,17 @@ type lookup struct {
 	err            error         // the registry cannot be asked
 }
 
-// subjectOf is the subject of the values of a topic, unless the options name one.
-func subjectOf(r *connector.SchemaRegistry, topic string) string {
+// subjectOf is the subject of the values of a topic, or of its keys, unless the options
+// name one.
+func subjectOf(r *connector.SchemaRegistry, topic, of string) string {
 	if r.Subject != "" {
 		return r.Subject
 	}
-	return topic + "-value"
+	return topic + "-" + of
 }
 
-func newSchemas(ctx context.Context, cfg *sourceConfig, st *status) *schemas {
-	s := &schemas{client: registry.New(cfg.format.Registry), subject: subjectOf(cfg.format.Registry, cfg.topic),
-		status: st, known: map[int32]*lookup{}}
+func newSchemas(ctx context.Context, r *connector.SchemaRegistry, subject string, st *status) *schemas {
+	s := &schemas{client: registry.New(r), subject: subject, status: st, known: map[int32]*lookup{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }
@@ -96,8 +96,13 @@ func (s *schemas) run(l *lookup, id int32) {
 }
 
 // learn gives the decoder the schema. done is false while it is not known.
-func (r *reader) learn(ctx context.Context, id int32) (done bool, err error) {
-	l := r.src.schemas.find(id)
+func (r *reader) learn(ctx context.Context, u *format.UnknownSchema) (done bool, err error) {
+	known, dec := r.src.schemas, r.dec
+	if u.Key {
+		known, dec = r.src.keySchemas, r.dec.Keys()
+	}
+	id := u.ID
+	l := known.find(id)
 	timeout, stop := clock.System{}.After(idlePoll)
 	defer stop()
 	select {
@@ -114,9 +119,9 @@ func (r *reader) learn(ctx context.Context, id int32) (done bool, err error) {
 	case l.err != nil:
 		return false, l.err
 	case l.refused != nil:
-		r.dec.RefuseSchema(id, l.refused)
+		dec.RefuseSchema(id, l.refused)
 	default:
-		r.dec.AddSchema(id, l.writer, l.reader)
+		dec.AddSchema(id, l.writer, l.reader)
 	}
 	return true, nil
 }
@@ -130,7 +135,7 @@ func (r *reader) decode(ctx context.Context, bound int64) error {
 		if !ok {
 			return err
 		}
-		if done, err := r.learn(ctx, unknown.ID); !done {
+		if done, err := r.learn(ctx, unknown); !done {
 			return err
 		}
 	}
@@ -145,7 +150,7 @@ func (s *sink) register(ctx context.Context, e *format.Encoder) error {
 	}
 	c := registry.New(r)
 	defer c.Close()
-	subject := subjectOf(r, s.cfg.topic)
+	subject := subjectOf(r, s.cfg.topic, "value")
 	return s.status.persist(ctx, c, `registering the schema of subject "`+subject+`"`, func() error {
 		id, err := c.Register(ctx, subject, e.Schema())
 		if err == nil {

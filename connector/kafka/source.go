@@ -44,6 +44,8 @@ type source struct {
 	fetch   *fetcher
 	status  *status
 	schemas *schemas // nil where records name no schemas
+	// keySchemas are those of the keys.
+	keySchemas *schemas
 
 	mu      sync.Mutex
 	layout  *layout
@@ -98,8 +100,11 @@ func (s *source) begin(ctx context.Context) {
 	s.cl.reads, s.cl.goOn = true, s.cfg.continueOnLoss
 	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec)
 	s.status = s.fetch.status
-	if s.cfg.format.Registry != nil {
-		s.schemas = newSchemas(ctx, s.cfg, s.status)
+	if r := s.cfg.format.Registry; r != nil {
+		s.schemas = newSchemas(ctx, r, subjectOf(r, s.cfg.topic, "value"), s.status)
+	}
+	if r := s.cfg.format.KeyRegistry; r != nil {
+		s.keySchemas = newSchemas(ctx, r, subjectOf(r, s.cfg.topic, "key"), s.status)
 	}
 }
 
@@ -108,8 +113,10 @@ func (s *source) Bounded() bool { return s.cfg.end != nil }
 
 // Close ends every fetch.
 func (s *source) Close() error {
-	if s.schemas != nil {
-		s.schemas.close()
+	for _, k := range []*schemas{s.schemas, s.keySchemas} {
+		if k != nil {
+			k.close()
+		}
 	}
 	s.fetch.close()
 	return nil

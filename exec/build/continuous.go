@@ -195,6 +195,8 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		return b.aggFragment(n, f)
 	case *physical.DistinctOn:
 		return b.distinctOn(n, f), nil
+	case *physical.LatestByKey:
+		return b.latestFragment(n, f), nil
 	case *physical.GroupTopN:
 		return b.groupTopN(n, f), nil
 	case *physical.Limit:

@@ -153,6 +153,9 @@ func (e *Env) Spec(o *catalog.Object, used []bool) (*connector.Spec, connector.F
 	}
 	s := &connector.Spec{Name: o.Name.String(), Options: map[string]string{}, Format: o.Format, Encode: o.Encode,
 		FormatOptions: o.FormatOptions, Key: o.Key, AppendOnly: o.AppendOnly, Clock: e.Clock}
+	if o.Changing() {
+		s.Key = o.SourceKey()
+	}
 	for k, v := range o.Options {
 		if k != "connector" && !engineOption[k] {
 			s.Options[k] = v

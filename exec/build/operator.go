@@ -30,6 +30,8 @@ func (b *builder) operator(n physical.Node) (exec.Operator, error) {
 		return b.hashAgg(n)
 	case *physical.Join:
 		return b.join(n)
+	case *physical.LatestByKey:
+		return latestByKey(n), nil
 	case *physical.Watermark:
 		return &operator.Watermark{Column: n.Column, Expr: n.Expr, Delay: n.Delay}, nil
 	}

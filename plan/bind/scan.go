@@ -14,7 +14,7 @@ import (
 // scan makes the plan of an object that holds or delivers rows: for a source the
 // generated columns and the watermark are computed here.
 func (b *Binder) scan(o *catalog.Object, r *sql.Relation) (logical.Node, error) {
-	if r.Stream && o.Kind != catalog.KindSource && !o.AppendOnly {
+	if r.Stream && (o.Kind != catalog.KindSource || o.Changing()) && !o.AppendOnly {
 		return nil, notAppendOnly(o, r.Pos)
 	}
 	var cols []int

@@ -64,6 +64,8 @@ func RefuseUnbounded(root physical.Node) error {
 		}
 	case *physical.DistinctOn:
 		hint = "Write DEDUPLICATE BY … WITHIN INTERVAL '…', or set the option state_ttl"
+	case *physical.LatestByKey:
+		hint = "Make it a TABLE, whose rows are in the store, or set the option state_ttl"
 	case *physical.SetOp:
 		hint = "Let both sides be tables, or results that have a bound"
 	case *physical.GroupTopN:

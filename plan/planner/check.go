@@ -136,6 +136,8 @@ func changing(n physical.Node) string {
 	switch n := n.(type) {
 	case *physical.RelationScan:
 		return n.Object.Kind.String() + " " + n.Object.Name.String() + " changes"
+	case *physical.LatestByKey:
+		return "the records of " + relations(n) + " change rows"
 	case *physical.TemporalFilter:
 		return "rows leave the result as time passes"
 	case *physical.HashAgg:
@@ -150,7 +152,7 @@ func changing(n physical.Node) string {
 // and not each row of a stream: only such a one can be sent whole again and again.
 func collected(n physical.Node) bool {
 	switch n := n.(type) {
-	case *physical.HashAgg, *physical.GroupTopN, *physical.Limit:
+	case *physical.HashAgg, *physical.GroupTopN, *physical.Limit, *physical.LatestByKey:
 		return true
 	case *physical.SetOp:
 		if !n.All {

@@ -27,6 +27,9 @@ type Options struct {
 	// LateColumns tells, of what the query reads, the names of columns that late rows
 	// must be kept with; nil: those that the query uses.
 	LateColumns func(reads []*catalog.Object) []string
+	// Raw: records that change rows are passed on as they are, to a table that keeps the
+	// newest row of each key.
+	Raw bool
 }
 
 // Continuous plans a query whose result is kept up to date. target is the
@@ -65,7 +68,7 @@ func Continuous(env *Env, q *sql.Query, target *catalog.Object, opt Options) (*P
 	}
 	p.Logical = rule.OptimizeContinuous(n, late)
 	p.TellsTime = tellsTime(p.Logical)
-	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL}
+	lw := &lowerer{env: env, mode: opt.Mode, ttl: opt.StateTTL, raw: opt.Raw}
 	in, err := lw.node(p.Logical)
 	if err != nil {
 		return nil, err

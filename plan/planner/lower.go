@@ -17,6 +17,7 @@ import (
 type lowerer struct {
 	env   *Env
 	batch bool
+	raw   bool // see Options.Raw
 	mode  physical.OutputMode
 	// ttl is the query's state_ttl in microseconds, 0 for none; forgets: a node heeds
 	// it.
@@ -138,6 +139,9 @@ func (lw *lowerer) scan(n *logical.Scan) (physical.Node, error) {
 	b.Prop.Bounded = true
 	switch o.Kind {
 	case catalog.KindSource:
+		if o.Changing() && !lw.raw {
+			return lw.changing(n)
+		}
 		s := sourceScan(n, b)
 		s.Prop.AppendOnly = true
 		s.Bounded = lw.batch || lw.env.Bounded != nil && lw.env.Bounded(o)

@@ -196,7 +196,7 @@ func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bou
 func keysBelow(n physical.Node) string {
 	for {
 		switch n.(type) {
-		case *physical.HashAgg, *physical.DistinctOn, *physical.GroupTopN:
+		case *physical.HashAgg, *physical.DistinctOn, *physical.GroupTopN, *physical.LatestByKey:
 			if first, _, _ := strings.Cut(n.Props().Bound, ", "); first == byKeys {
 				return byKeys
 			}
