@@ -158,11 +158,11 @@ const (
 
 // The decoder's columns in an Events decoder.
 const (
-	colBefore = iota
-	colAfter
-	colOp
-	colStatus
-	numEventCols
+	eventBefore = iota
+	eventAfter
+	eventOp
+	eventStatus
+	eventWidth
 )
 
 // newEvents returns a decoder of Debezium's records.
@@ -181,10 +181,10 @@ func newEvents(cols []Column, enc string, o Options) (*Decoder, error) {
 // event notes what the record in work does; row is false if it is no change.
 func (d *Decoder) event() (row bool, bad *RecordError) {
 	e := d.events
-	op := d.textAt(colOp)
+	op := d.textAt(eventOp)
 	switch {
 	case len(op) == 0:
-		if s := d.textAt(colStatus); string(s) == "BEGIN" || string(s) == "END" {
+		if s := d.textAt(eventStatus); string(s) == "BEGIN" || string(s) == "END" {
 			return false, nil // of a transaction
 		}
 		return false, badEvent(`the record has no "op"`, "Debezium's records of changes are expected.")
@@ -197,7 +197,7 @@ func (d *Decoder) event() (row bool, bad *RecordError) {
 		does = insAfter
 	case 'u':
 		does = insAfter
-		if e.hasKey(d.nodes[colBefore], d.n) && e.otherKey(d) {
+		if e.hasKey(d.nodes[eventBefore], d.n) && e.otherKey(d) {
 			does |= delBefore
 		}
 	case 'd':
@@ -210,7 +210,7 @@ func (d *Decoder) event() (row bool, bad *RecordError) {
 	default:
 		return false, badEvent(`the record's "op" is not known`, "")
 	}
-	if does&delBefore != 0 && !e.hasKey(d.nodes[colBefore], d.n) {
+	if does&delBefore != 0 && !e.hasKey(d.nodes[eventBefore], d.n) {
 		return false, badEvent(`the record's "before" does not have the key of the row`,
 			"The key's columns are expected there.")
 	}
@@ -261,21 +261,21 @@ func (e *events) hasKey(before *node, row int) bool {
 
 // otherKey tells whether the record in work gives its row another key.
 func (e *events) otherKey(d *Decoder) bool {
-	after := d.nodes[colAfter]
+	after := d.nodes[eventAfter]
 	e.old1, e.new1 = e.old1[:0], e.new1[:0]
 	for i, c := range e.key {
 		now := after.kids[e.kid[c]]
 		if !now.there(d.n) {
 			return false // which is a fault of its own
 		}
-		e.old1 = d.nodes[colBefore].kids[i].v.AppendKey(e.old1, d.n)
+		e.old1 = d.nodes[eventBefore].kids[i].v.AppendKey(e.old1, d.n)
 		e.new1 = now.v.AppendKey(e.new1, d.n)
 	}
 	return !bytes.Equal(e.old1, e.new1)
 }
 
 func (e *events) checkAfter(d *Decoder) *RecordError {
-	after := d.nodes[colAfter]
+	after := d.nodes[eventAfter]
 	if !after.there(d.n) {
 		return badEvent(`the record has no "after"`, "")
 	}

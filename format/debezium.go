@@ -13,7 +13,7 @@ func eventColumns(e *events) []Column {
 	for _, c := range e.key {
 		before = append(before, types.Field{Name: e.cols[c].Name, Type: e.cols[c].Type})
 	}
-	inner := make([]Column, numEventCols)
+	inner := make([]Column, eventWidth)
 	for i, c := range e.cols {
 		e.kid, e.meta = append(e.kid, -1), append(e.meta, -1)
 		isKey := slices.Contains(e.key, i)
@@ -29,10 +29,10 @@ func eventColumns(e *events) []Column {
 			}
 		}
 	}
-	inner[colBefore] = Column{Name: "before", Type: types.Type{ID: types.Struct, Fields: before}}
-	inner[colAfter] = Column{Name: "after", Type: types.Type{ID: types.Struct, Fields: after}}
-	inner[colOp] = Column{Name: "op", Type: types.TText}
-	inner[colStatus] = Column{Name: "status", Type: types.TText}
+	inner[eventBefore] = Column{Name: "before", Type: types.Type{ID: types.Struct, Fields: before}}
+	inner[eventAfter] = Column{Name: "after", Type: types.Type{ID: types.Struct, Fields: after}}
+	inner[eventOp] = Column{Name: "op", Type: types.TText}
+	inner[eventStatus] = Column{Name: "status", Type: types.TText}
 	return inner
 }
 
@@ -53,7 +53,7 @@ func (e *events) take(in *arrowbatch.Batch) *arrowbatch.Batch {
 			out.AppendOp(arrowbatch.Insert)
 		}
 	}
-	before, after := in.Cols[colBefore], in.Cols[colAfter]
+	before, after := in.Cols[eventBefore], in.Cols[eventAfter]
 	for i, c := range e.cols {
 		var v *arrowbatch.Vec
 		switch {
