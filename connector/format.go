@@ -117,6 +117,12 @@ func (r formatReader) read(f *Format, can FormatSupport) {
 		c.Escape = r.char("escape", c.Quote)
 		c.Null = r.of("null").String("null", c.Null)
 		c.Header = r.of("header").Bool("header", c.Header)
+	case format.Parquet:
+		if len(can.OnError) == 0 {
+			q := &f.Options.Parquet
+			q.Compression = r.of("compression").Enum("compression", format.ParquetCompressions[0], format.ParquetCompressions...)
+			q.RowGroup = int(r.of("row_group_size").Int("row_group_size", format.ParquetRowGroup, 1, 10_000_000))
+		}
 	case format.Avro, format.Proto:
 		r.readSchema(f, len(can.OnError) > 0)
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	// "epoch_ms" or "epoch_us". With "" such a number is refused.
 	TimestampFormat string
 	CSV             CSVOptions
+	// Parquet says how files of it are written.
+	Parquet ParquetOptions
 	// Schema is that of all records of a binary encoding; nil: each record names
 	// its own, which the caller of Append gives to AddSchema.
 	Schema *Schema

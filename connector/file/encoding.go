@@ -39,6 +39,10 @@ type fileWriter interface {
 
 // newEncoding returns the encoding of a sink's files.
 func newEncoding(f *connector.Format, cols []connector.Column, compression string) (encoding, error) {
+	if f.Encode == format.Parquet {
+		s, err := format.NewParquetSchema(connector.FormatColumns(cols), f.Options)
+		return parquetEncoding{s}, err
+	}
 	enc, err := f.Encoder(cols)
 	if err != nil {
 		return nil, err

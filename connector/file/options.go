@@ -97,8 +97,10 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 		path: o.Required("path"),
 		format: connector.ReadFormat(s, o, connector.FormatSupport{Envelopes: []string{"plain"},
 			Encodes: encodes}),
-		cols:        s.Columns,
-		compression: o.Enum("compression", noCompression, noCompression, gzipped, zstandard),
+		cols: s.Columns,
+	}
+	if p.format.Encode != format.Parquet { // it compresses within the file
+		p.compression = o.Enum("compression", noCompression, noCompression, gzipped, zstandard)
 	}
 	if name := o.String("op_column", ""); name != "" {
 		for _, c := range s.Columns {
