@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/sql/types"
 )
 
@@ -153,7 +154,7 @@ func appendFloat(v *arrowbatch.Vec, f float64) {
 func appendText(v *arrowbatch.Vec, val any) bool {
 	switch s := val.(type) {
 	case string:
-		v.AppendString(s)
+		v.AppendString(sqlerr.Text(s))
 	case []byte:
 		v.AppendBytes(s)
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // Offset is a place in a split. Offsets are opaque text to the engine, readable
@@ -77,6 +78,18 @@ type BadRow struct {
 
 // KeptBytes is how much of a bad record is kept for streamsql.bad_rows.
 const KeptBytes = 64 << 10
+
+// ReasonText is the text of an error for a BadRow: of one that shows a long value the
+// beginning.
+func ReasonText(err error) string {
+	s := err.Error()
+	if len(s) > maxReason {
+		s = s[:maxReason] + "…"
+	}
+	return sqlerr.Text(s)
+}
+
+const maxReason = 1000
 
 // BadRows receives what a reader that does not fail leaves out, before the Read
 // that moves past it returns. It is safe for concurrent use and never blocks.

@@ -85,21 +85,8 @@ func errorResponse(severity string, err error, src source) *pgproto3.ErrorRespon
 	}
 }
 
-// clean makes s fit for a field of a message, which ends at a NUL.
-func clean(s string) string {
-	for i := range len(s) {
-		if s[i] == 0 {
-			b := []byte(s)
-			for j := range b {
-				if b[j] == 0 {
-					b[j] = ' '
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
-}
+// clean is text that a message can have: zero bytes end it early.
+func clean(s string) string { return sqlerr.Text(s) }
 
 // checkUTF8 fails with 22021 where s is not UTF-8 or holds a NUL.
 func checkUTF8(s []byte) error {

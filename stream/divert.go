@@ -167,7 +167,7 @@ func appendKnown(v *arrowbatch.Vec, t types.Type, x any) error {
 	case nil:
 		v.AppendNull()
 	case string:
-		return types.ParseString(t, x, v, nil)
+		return types.ParseString(t, sqlerr.Text(x), v, nil)
 	case []byte:
 		v.AppendBytes(x)
 	case int:

@@ -370,7 +370,7 @@ func (r *reader) bad(e *format.RecordError, n int) error {
 	at := progress{File: r.pos.File, At: start}
 	var t printer
 	r.src.spec.BadRows.Add(connector.BadRow{
-		Split: r.split, Offset: t.print(&at), Reason: e.Error(),
+		Split: r.split, Offset: t.print(&at), Code: string(e.Err.Code), Reason: connector.ReasonText(e),
 		Bytes: r.in.last(n, e.Start, min(e.End, e.Start+badBytes)), Micros: clock.Micros(r.src.spec.Clock),
 	})
 	return nil

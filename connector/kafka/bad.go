@@ -31,7 +31,7 @@ func (r *reader) leaveOut(rec *record, offset, ms int64, reason error) (ok bool)
 		value = value[:min(len(value), connector.KeptBytes)]
 	}
 	b := connector.BadRow{Split: r.split, Offset: offsetText(offset), Code: string(sqlerr.CodeOf(reason)),
-		Reason: shortReason(reason.Error()), Bytes: slices.Clone(value), Micros: clock.Micros(r.src.spec.Clock),
+		Reason: connector.ReasonText(reason), Bytes: slices.Clone(value), Micros: clock.Micros(r.src.spec.Clock),
 		Time: arrowbatch.NoTime}
 	if r.src.cfg.letters != nil {
 		b.Key = slices.Clone(rec.key)

@@ -108,7 +108,7 @@ func (d *deadLetters) about(why *sqlerr.Error, op string) {
 		l.addText(headerOp, op)
 	}
 	l.addText(headerCode, string(why.Code))
-	l.addText(headerReason, shortReason(why.Error()))
+	l.addText(headerReason, connector.ReasonText(why))
 	l.addTime(headerTime, clock.Micros(d.s.clk))
 }
 

@@ -147,14 +147,3 @@ func parseHeaders(raw []byte) []header {
 func (r *record) headerList(dst []byte) []byte {
 	return append(binary.AppendVarint(dst, int64(r.nHeaders)), r.headers...)
 }
-
-// maxReason bounds the text of an error in a header.
-const maxReason = 1000
-
-// shortReason is an error's text, cut where it is long: it may hold the bad value.
-func shortReason(s string) string {
-	if len(s) <= maxReason {
-		return s
-	}
-	return shortenTo(s, maxReason)
-}

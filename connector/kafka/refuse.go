@@ -1,8 +1,6 @@
 package kafka
 
 import (
-	"strings"
-
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -74,12 +72,9 @@ func (p *producer) refuseLocked(o *outPart, code kafkago.Error, detail string) e
 	return nil
 }
 
-func shorten(key []byte) string { return shortenTo(string(key), 100) }
-
-// shortenTo is at most n bytes of text.
-func shortenTo(s string, n int) string {
-	if len(s) > n {
-		return strings.ToValidUTF8(s[:n], "?") + "…"
+func shorten(key []byte) string {
+	if len(key) > 100 {
+		return sqlerr.Text(string(key[:100])) + "…"
 	}
-	return strings.ToValidUTF8(s, "?")
+	return sqlerr.Text(string(key))
 }
