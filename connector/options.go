@@ -52,6 +52,11 @@ func (o *Options) Fault(format string, args ...any) {
 	o.fault(sqlerr.InvalidParameterValue, "", format, args...)
 }
 
+// FaultHint adds a fault with a hint, which may be empty.
+func (o *Options) FaultHint(hint, format string, args ...any) {
+	o.fault(sqlerr.InvalidParameterValue, hint, format, args...)
+}
+
 func (o *Options) fault(code sqlerr.Code, hint, format string, args ...any) {
 	e := sqlerr.New(code, format, args...)
 	o.faults = append(o.faults, fault{code, e.Message, hint})

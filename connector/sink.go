@@ -39,3 +39,14 @@ type Writer interface {
 	Prepare(ctx context.Context, e Epoch) (prepared []byte, err error)
 	Close() error
 }
+
+// KeepingWriter is a Writer that may keep rows over epochs before they are visible.
+type KeepingWriter interface {
+	Writer
+	// Finish is called before the last Prepare of an orderly stop: nothing is to be
+	// kept after it.
+	Finish()
+	// Due is when an epoch is wanted to show what is kept, though no row may come, in
+	// microseconds since the Unix epoch; MaxInt64: never. It is asked after Prepare.
+	Due() int64
+}

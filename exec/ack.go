@@ -51,6 +51,8 @@ type Ack struct {
 	// Wake is when the task's operators have something to do though no row comes, in
 	// microseconds since the Unix epoch; NoWake: never.
 	Wake int64
+	// Chore is the same for what changes no result, and is no reason to go on.
+	Chore int64
 
 	lateRows int // in Late
 	badBytes int // in Bad
@@ -80,7 +82,7 @@ type OwnWatermark struct {
 // which may be nil.
 func NewAck(task int, s *state.Store) *Ack {
 	a := &Ack{Task: task, Watermarks: map[string]map[string]int64{}, Own: map[string]OwnWatermark{},
-		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}, Wake: NoWake}
+		Prepared: map[string][][]byte{}, Counts: map[string][]int64{}, Wake: NoWake, Chore: NoWake}
 	if s != nil {
 		a.Delta = s.NewDelta()
 	}

@@ -109,6 +109,14 @@ func (rt *Runtime) WakeAt(at int64) {
 	}
 }
 
+// ChoreAt asks for an epoch at a time as WakeAt does, for something that changes no
+// result: a query that has nothing else to wait for ends without it.
+func (rt *Runtime) ChoreAt(at int64) {
+	if rt.ack != nil {
+		rt.ack.Chore = min(rt.ack.Chore, at)
+	}
+}
+
 // AfterCommit runs fn when the epoch's commit has ended, well or not.
 func (rt *Runtime) AfterCommit(fn func()) {
 	if rt.ack != nil {

@@ -152,8 +152,8 @@ func (p *pacer) try(ctx context.Context, opt options) (exec.Pace, bool, error) {
 	}
 	due := p.first || flushing || len(splits) > 0 || p.r.cut
 	if !due && now.Sub(p.lastTick) >= opt.trigger.Interval {
-		due = p.hasData(until) || len(p.limits.waits) == 0 && p.fellIdle(now) || now.UnixMicro() >= p.r.wake ||
-			p.r.windowDue(now)
+		due = p.hasData(until) || len(p.limits.waits) == 0 && p.fellIdle(now) ||
+			now.UnixMicro() >= min(p.r.wake, p.r.chore) || p.r.windowDue(now)
 	}
 	if due {
 		p.limits.took()
@@ -167,7 +167,7 @@ func (p *pacer) over() bool { return p.r.ended && p.r.wake == exec.NoWake }
 
 // untilWake is how long to wait, d at most, for what comes with time alone.
 func (p *pacer) untilWake(d time.Duration) time.Duration {
-	left := p.r.wake - p.r.q.m.cfg.Clock.Now().UnixMicro()
+	left := min(p.r.wake, p.r.chore) - p.r.q.m.cfg.Clock.Now().UnixMicro()
 	if left > 0 && left < d.Microseconds() {
 		return time.Duration(left) * time.Microsecond
 	}

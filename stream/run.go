@@ -55,6 +55,8 @@ type run struct {
 	identities map[string]string          // of the sources, at the last epoch
 	// wake is when an operator has something to do though no row comes.
 	wake int64
+	// chore is the same for what is no reason to go on.
+	chore int64
 	// frozen is what now() is throughout a run that is bound to what is there at its
 	// start; 0: not yet known.
 	frozen int64
@@ -66,7 +68,7 @@ type run struct {
 // newRun begins a run at a checkpoint.
 func newRun(q *Query, c *build.Continuous, last *state.Checkpoint) *run {
 	r := &run{q: q, c: c, reads: map[string]state.ReadCount{}, at: bounds{}, known: map[string]map[string]bool{},
-		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}, wake: exec.NoWake,
+		marks: map[string]*exec.Meeting{}, taskOf: map[string]map[int]int{}, wake: exec.NoWake, chore: exec.NoWake,
 		maxRows: q.firstRows(), record: newRecorder(q.runName, last, q.m.cfg.Clock.Now())}
 	if last == nil {
 		return r
@@ -277,7 +279,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 			cp.Feeds[name] = s.Relation.ID
 		}
 	}
-	r.cut, r.over, r.wake = false, map[string]bool{}, exec.NoWake
+	r.cut, r.over, r.wake, r.chore = false, map[string]bool{}, exec.NoWake, exec.NoWake
 	for name, s := range r.c.Sources {
 		r.over[name] = s.Source.Bounded()
 	}
@@ -285,7 +287,7 @@ func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
 		r.time.last = max(r.time.last, a.Now)
 		r.cut = r.cut || a.Cut
 		r.count(cp, a)
-		r.wake = min(r.wake, a.Wake)
+		r.wake, r.chore = min(r.wake, a.Wake), min(r.chore, a.Chore)
 		for name, by := range a.Offsets {
 			r.over[name] = r.over[name] && a.Ended
 			if r.at[name] == nil {

@@ -7,9 +7,14 @@
 // expected to be complete when its name appears: write it under another name
 // (.x, _x, x.tmp) and rename it.
 //
-// Life of a sink: each part writes the rows of an epoch to a hidden file of the
-// directory; Prepare syncs it; Commit gives it its name, part-<epoch>-<part>; Abort
-// removes what was not committed. Who lists the directory sees whole files only.
+// Life of a sink: each part writes rows to files of the directory _staging, one for
+// each partition in work. Prepare syncs them and tells which are complete; the others
+// are written on in the next epoch. Commit gives the complete ones their names,
+// a=x/b=y/part-<epoch>-<part>, and then enters them in the manifest, by a file
+// _manifest/<epoch>.ndjson that lists them; ten such files become one, ten of those
+// one again. After a restart Commit does what is left to do, and Abort removes what is
+// in no checkpoint and cuts the files that were open to what is; the first epoch
+// completes them. The file _manifest/owner says whose directory it is.
 //
 // Options of a source, beside those of the format and on_error:
 //
@@ -22,9 +27,19 @@
 //	poll_interval          how often is looked for files, 1 ms to 1 s; 200 ms
 //	batch_rows, batch_bytes, max_record_bytes  8192, 1 MB, 16 MB
 //
-// Options of a sink: path, and op_column, a text column for 'insert' or 'delete'
-// where the query changes rows. A sink always writes a directory: a single file
-// that grows could be read in the middle of a row.
+// Options of a sink, beside those of the format:
+//
+//	path                   a directory
+//	partition_by           columns that directories stand for
+//	max_file_size          when a file is complete within an epoch; 0, the default: never
+//	roll_interval          how long a file is written, over epochs; 0, the default: one
+//	compression = 'none'   gzip or zstd
+//	max_open_files = 64    descriptors of a part
+//	op_column              a text column for 'insert' or 'delete' where the query changes
+//	                       rows
+//
+// A sink always writes a directory: a single file that grows could be read in the
+// middle of a row.
 //
 // Invariants:
 //
@@ -35,4 +50,12 @@
 //	L3  Files that appear are read once, also when their names come before those of
 //	    files that have been read.
 //	L4  A sink never replaces a file and never leaves a part of a row.
+//	L5  A file is in the manifest only when it is durable under its name, with all
+//	    files of its epoch. It never changes after that.
+//	L6  What a checkpoint knows of is durable: files, their names, and the directories
+//	    above them.
+//	L7  Between two steps of a sink on the file system, its process may end: the next
+//	    one shows each row of the checkpoint once, now or later, and no other.
+//	L8  A sink writes only to a directory that says it is its own and has exactly the
+//	    epochs that the checkpoint knows of.
 package file

@@ -38,7 +38,7 @@ func unpack(t *testing.T, path string) string {
 
 func TestSinkCompression(t *testing.T) {
 	for compression, ext := range map[string]string{"gzip": ".gz", "zstd": ".zst", "none": ""} {
-		f := newSink(t, "compression", compression).open()
+		f := newSink(t, "compression", compression).recover(0)
 		w := f.writer(0)
 		var want strings.Builder
 		for range 9000 { // more than a frame

@@ -1,6 +1,8 @@
 package file
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/streamsql/streamsql/connector"
@@ -85,10 +87,15 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 type sinkOptions struct {
 	path   string
 	format connector.Format
-	// cols are the columns written: the spec's, then the op column if there is one.
+	// cols are all columns: the spec's, then the op column if there is one.
 	cols        []connector.Column
 	op          bool
 	compression string
+	partition   []int         // columns that directories stand for
+	maxSize     int64         // of a file; MaxInt64: any
+	roll        time.Duration // how long a file is written; 0: an epoch
+	maxOpen     int           // descriptors of a part
+	heldBytes   int           // in memory of a part
 }
 
 func readSink(s *connector.Spec) (sinkOptions, error) {
@@ -97,7 +104,11 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 		path: o.Required("path"),
 		format: connector.ReadFormat(s, o, connector.FormatSupport{Envelopes: []string{"plain"},
 			Encodes: encodes}),
-		cols: s.Columns,
+		cols:      s.Columns,
+		maxSize:   o.Size("max_file_size", 0),
+		roll:      o.Duration("roll_interval", 0),
+		maxOpen:   int(o.Int("max_open_files", 64, 1, 100_000)),
+		heldBytes: heldBytes,
 	}
 	if p.format.Encode != format.Parquet { // it compresses within the file
 		p.compression = o.Enum("compression", noCompression, noCompression, gzipped, zstandard)
@@ -111,6 +122,13 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 		p.op = true
 		p.cols = append(p.cols[:len(p.cols):len(p.cols)], connector.Column{Name: name, Type: types.TText})
 	}
+	p.partition = readPartition(o, p.cols)
+	switch {
+	case p.maxSize == 0:
+		p.maxSize = math.MaxInt64
+	case p.maxSize < minFileSize:
+		o.Fault(`option "max_file_size" must be at least 4 kB`)
+	}
 	if err := o.Err(); err != nil {
 		return p, err
 	}
@@ -119,6 +137,36 @@ func readSink(s *connector.Spec) (sinkOptions, error) {
 			`sink "%s" writes files, which take inserts only, but its query changes rows`, s.Name).
 			WithHint("Use output_mode = 'append', or name a column for the operation with op_column = 'op'.")
 	}
-	_, err := newEncoding(&p.format, p.cols, p.compression)
+	enc, err := p.encoding()
+	if err == nil && p.roll > 0 && !enc.cuttable() {
+		err = sqlerr.New(sqlerr.InvalidParameterValue,
+			`option "roll_interval": a file of format %s is complete with its footer only, and cannot be written over epochs`,
+			p.format.Encode).WithHint("Leave it out and make epochs longer, by the trigger.").AsPermanent()
+	}
 	return p, err
 }
+
+// minFileSize is the least max_file_size.
+const minFileSize = 4 << 10
+
+// encoding returns a new encoding of the columns that go into the files.
+func (p *sinkOptions) encoding() (encoding, error) {
+	var cols []connector.Column
+	for i, c := range p.cols {
+		if !slices.Contains(p.partition, i) {
+			cols = append(cols, c)
+		}
+	}
+	return newEncoding(&p.format, cols, p.compression)
+}
+
+func (p *sinkOptions) partitionNames() []string {
+	var out []string
+	for _, i := range p.partition {
+		out = append(out, p.cols[i].Name)
+	}
+	return out
+}
+
+// numbered tells whether a part may have several files in an epoch.
+func (p *sinkOptions) numbered() bool { return len(p.partition) > 0 || p.maxSize < math.MaxInt64 }

@@ -33,12 +33,19 @@ func (s *Sink) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 
 // ProcessBarrier prepares the epoch.
 func (s *Sink) ProcessBarrier(bar exec.Barrier) error {
+	keeping, ok := s.w.(connector.KeepingWriter)
+	if ok && bar.Stop {
+		keeping.Finish()
+	}
 	p, err := s.w.Prepare(s.rt.Ctx, connector.Epoch(bar.Epoch))
 	if err == nil && p != nil {
 		s.rt.SavePrepared(s.rt.Stats.Key(), p)
 	}
 	if w, ok := s.w.(connector.DeadLetterWriter); ok && err == nil {
 		s.rt.Stats.DeadLetters(w.DeadLetters())
+	}
+	if err == nil && ok {
+		s.rt.ChoreAt(keeping.Due())
 	}
 	return err
 }
