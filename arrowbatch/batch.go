@@ -30,6 +30,9 @@ type Batch struct {
 	// Entered is when the oldest row came into the engine, in microseconds since
 	// the Unix epoch; 0: unknown.
 	Entered int64
+	// Appended is when the oldest row was put where the engine read it, in microseconds
+	// since the Unix epoch; 0: unknown.
+	Appended int64
 	// Split is the number of the source split that the rows come from, counted in
 	// the source task; it has a meaning up to the first operator that mixes rows.
 	Split int
@@ -98,7 +101,7 @@ func (b *Batch) Bytes() int {
 // Take returns a new batch of the rows idx, in that order; b stays as it is. An
 // entry of -1 gives an inserted row of NULLs.
 func (b *Batch) Take(idx []int32) *Batch {
-	out := &Batch{Len: len(idx), Entered: b.Entered, Split: b.Split, Origin: b.Origin,
+	out := &Batch{Len: len(idx), Entered: b.Entered, Appended: b.Appended, Split: b.Split, Origin: b.Origin,
 		Cols: make([]*Vec, len(b.Cols))}
 	for i, c := range b.Cols {
 		out.Cols[i] = c.Take(idx)

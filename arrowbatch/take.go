@@ -190,6 +190,9 @@ func Concat(bs []*Batch) *Batch {
 		if b.Entered != 0 && (out.Entered == 0 || b.Entered < out.Entered) {
 			out.Entered = b.Entered
 		}
+		if b.Appended != 0 && (out.Appended == 0 || b.Appended < out.Appended) {
+			out.Appended = b.Appended
+		}
 	}
 	if hasOps {
 		out.Ops = make([]Op, 0, out.Len)

@@ -14,7 +14,14 @@ import (
 type Ack struct {
 	Task  int
 	Epoch uint64
-	Delta *state.Delta
+	// Name and Part tell which task of which fragment it is, Busy how long it did not wait
+	// for rows in the epoch; what it waited for those who take its own is in it.
+	Name string
+	Part int
+	Busy time.Duration
+	// Latencies are of tasks at the ends of the plan: reading, or taking the result.
+	Latencies *Latencies
+	Delta     *state.Delta
 	// Offsets are the offsets reached, by source and split; source tasks only.
 	Offsets map[string]map[string]connector.Offset
 	// Splits tell of the task's splits; source tasks only.

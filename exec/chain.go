@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/clock"
 )
 
 // link is one operator of a chain with its runtime.
@@ -12,6 +13,7 @@ type link struct {
 	run  Operator // op, in checked builds with a watch on it
 	rt   *Runtime
 	last arrowbatch.EventTime // watermark last told
+	end  *chain               // set in the last operator of the plan
 }
 
 // chain is a line of operators fused into one goroutine: each one's output is
@@ -32,6 +34,11 @@ type chain struct {
 	idle, sentIdle bool
 	now            int64 // what now() is
 	makes          int   // where the last operator is that makes watermarks
+	// stamp are the times of the rows in work, oldest the earliest of the epoch.
+	stamp, oldest stamps
+	// took are the latencies of the epoch; nil where the plan does not end here.
+	took  *Latencies
+	clock clock.Clock
 }
 
 // next is the Output that calls the following operator.
@@ -43,6 +50,9 @@ func (n next) Emit(b *arrowbatch.Batch) error {
 		return nil
 	}
 	n.l.rt.Stats.RowsIn(b.Len)
+	if n.l.end != nil {
+		n.l.end.arrived(b)
+	}
 	return n.l.run.ProcessBatch(0, b)
 }
 
@@ -120,12 +130,18 @@ func (c *chain) batch(input int, b *arrowbatch.Batch) error {
 		b.Release()
 		return nil
 	}
+	c.stamped(b)
 	if len(c.links) == 0 {
 		return c.out.Emit(b)
 	}
 	l := c.links[0]
 	l.rt.Stats.RowsIn(b.Len)
-	return l.run.ProcessBatch(input, b)
+	if l.end != nil {
+		c.arrived(b)
+	}
+	err := l.run.ProcessBatch(input, b)
+	c.stamp = c.oldest
+	return err
 }
 
 // watermark tells the operators in turn, as far as it rises, and then the output,
@@ -177,6 +193,7 @@ func (c *chain) barrier(b Barrier) error {
 		}
 		l.rt.Eager = b.Eager
 	}
+	c.stamp, c.oldest = stamps{}, stamps{}
 	return c.outBar(b)
 }
 

@@ -16,7 +16,7 @@ type edge struct {
 	to        []chan message
 	keys      []int
 	broadcast bool
-	now       *int64 // what now() is at the sender
+	from      *chain // the sender's
 	hashes    []uint64
 	rows      [][]int32
 }
@@ -27,6 +27,7 @@ func (e *edge) Emit(b *arrowbatch.Batch) error {
 		b.Release()
 		return nil
 	}
+	e.from.carry(b)
 	if len(e.to) == 1 {
 		return e.send(e.to[0], b)
 	}
@@ -75,7 +76,7 @@ func (e *edge) hash(b *arrowbatch.Batch) error {
 }
 
 func (e *edge) send(ch chan<- message, b *arrowbatch.Batch) error {
-	return send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b, now: *e.now})
+	return send(e.ctx, ch, message{kind: kindBatch, sender: e.sender, batch: b, now: e.from.now})
 }
 
 func (e *edge) watermark(w, floor arrowbatch.EventTime, idle bool) error {
@@ -87,7 +88,7 @@ func (e *edge) barrier(b Barrier) error {
 }
 
 func (e *edge) all(m message) error {
-	m.now = *e.now
+	m.now = e.from.now
 	for _, ch := range e.to {
 		if err := send(e.ctx, ch, m); err != nil {
 			return err

@@ -97,16 +97,17 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	g.acks = make(chan *Ack, n)
 	for _, f := range frags {
 		for part := range f.Tasks {
-			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, chain: &chain{},
+			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, clock: clk, chain: &chain{clock: clk},
 				saved: f.Watermarks, greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, run: watched(s.Op, s.RT), rt: s.RT})
 			}
 			g.connect(&t, f, part, frags, ports)
+			t.chain.ends()
 			g.names = append(g.names, f.Name)
 			if f.Source != nil {
-				st := &sourceTask{Task: t, spec: *f.Source, parts: f.Tasks, clock: clk,
+				st := &sourceTask{Task: t, spec: *f.Source, parts: f.Tasks,
 					paces: make(chan Pace, 1)}
 				g.sources = append(g.sources, st)
 				g.tasks = append(g.tasks, st)
@@ -130,8 +131,7 @@ func (g *Graph) connect(t *Task, f *Fragment, part int, frags []*Fragment, ports
 			if in.From != f {
 				continue
 			}
-			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast,
-				now: &t.chain.now}
+			e := &edge{ctx: g.ctx, sender: part, keys: in.Keys, broadcast: in.Broadcast, from: t.chain}
 			for task := range r.Tasks {
 				if !in.Forward || task == part {
 					e.to = append(e.to, ports[r][task][i].ch)

@@ -49,7 +49,6 @@ type sourceTask struct {
 	Task
 	spec   SourceSpec
 	parts  int
-	clock  clock.Clock
 	paces  chan Pace
 	out    chan pumped
 	splits []*splitState
@@ -201,7 +200,9 @@ func (t *sourceTask) addSplits(ctx context.Context, splits []connector.Split) {
 }
 
 // take handles what a pump brought.
-func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
+func (t *sourceTask) take(ctx context.Context, m pumped) (stop bool, err error) {
+	t.works()
+	defer t.rests()
 	if m.err != nil {
 		return false, m.err
 	}
@@ -214,9 +215,15 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (bool, error) {
 		t.rows += int64(m.batch.Len)
 		m.batch.Split = m.split
 		m.batch.Origin = &arrowbatch.Origin{Split: s.id, From: string(s.offset), Until: string(m.next)}
-		m.batch.Entered = clock.Micros(t.clock)
+		now := clock.Micros(t.clock)
+		if m.batch.Entered == 0 {
+			m.batch.Entered = now
+		}
 		if t.waiting < 0 {
-			t.chain.at(max(m.batch.Entered, t.chain.now))
+			t.chain.at(max(now, t.chain.now))
+		}
+		if m.batch.Appended != 0 {
+			t.queued.Add(m.batch.Entered-m.batch.Appended, m.batch.Len)
 		}
 		s.got, s.fresh = true, true
 		if t.spec.IdleTimeout > 0 && t.eager {

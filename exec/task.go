@@ -4,8 +4,10 @@ import (
 	"context"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/state"
 )
 
@@ -43,12 +45,18 @@ type Task struct {
 	ports []*port
 	store *state.Store
 	acks  chan<- *Ack
-	saved map[string]map[string]int64 // watermarks of the checkpoint
-	ack   *Ack
-	eager bool
-	first bool
-	gate  int // the static port, -1 for none
-	sel   []reflect.SelectCase
+	clock clock.Clock
+	// busy is how long the task was at work in the epoch, up to since, when it took up
+	// what it is at.
+	busy   time.Duration
+	since  time.Time
+	queued Latency                     // of what was read in the epoch
+	saved  map[string]map[string]int64 // watermarks of the checkpoint
+	ack    *Ack
+	eager  bool
+	first  bool
+	gate   int // the static port, -1 for none
+	sel    []reflect.SelectCase
 	// greatest: see Fragment.Greatest.
 	greatest bool
 	// wms are the operators that make watermarks from rows, with their names in
@@ -81,7 +89,9 @@ func (t *Task) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		t.works()
 		stop, err := t.handle(ctx, m, in)
+		t.rests()
 		if err != nil || stop {
 			return err
 		}
@@ -101,6 +111,10 @@ func (t *Task) generators() {
 		}
 	}
 }
+
+func (t *Task) works() { t.since = t.clock.Now() }
+
+func (t *Task) rests() { t.busy += t.clock.Now().Sub(t.since) }
 
 func (t *Task) newAck() {
 	t.ack = NewAck(t.id, t.store)
@@ -258,7 +272,19 @@ func (t *Task) barrier(ctx context.Context, b Barrier) (stop bool, err error) {
 
 func (t *Task) sendAck(ctx context.Context, b Barrier) error {
 	a := t.ack
-	a.Epoch, a.Now = b.Epoch, t.chain.now
+	a.Epoch, a.Now, a.Name, a.Part = b.Epoch, t.chain.now, t.name, t.part
+	t.rests()
+	t.works()
+	a.Busy, t.busy = t.busy, 0
+	if t.chain.took != nil {
+		a.Latencies, t.chain.took = t.chain.took, &Latencies{}
+	}
+	if t.queued.Rows > 0 {
+		if a.Latencies == nil {
+			a.Latencies = &Latencies{}
+		}
+		a.Latencies.Queuing, t.queued = t.queued, Latency{}
+	}
 	t.chain.save(a)
 	for i, w := range t.wms {
 		by, own := w.Reading()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
+	"github.com/streamsql/streamsql/exec"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -78,6 +79,30 @@ type progressJSON struct {
 	StateOperators         []operatorJSON    `json:"stateOperators"`
 	Sources                []sourceJSON      `json:"sources"`
 	Sink                   sinkJSON          `json:"sink"`
+	Latencies              latenciesJSON     `json:"latencies"`
+}
+
+type latenciesJSON struct {
+	Processing    *quantilesJSON `json:"processingLatencyMs,omitempty"`
+	SourceQueuing *quantilesJSON `json:"sourceQueuingLatencyMs,omitempty"`
+	EndToEnd      *quantilesJSON `json:"e2eLatencyMs,omitempty"`
+	Tasks         []taskJSON     `json:"_taskMetrics"`
+}
+
+type quantilesJSON struct{ P0, P50, P90, P95, P99 float64 }
+
+type taskJSON struct {
+	Stage            string  `json:"stage"`
+	Task             int     `json:"task"`
+	BusyTimeFraction float64 `json:"busyTimeFraction"`
+}
+
+func quantiles(q *exec.LatencyQuantiles) *quantilesJSON {
+	if q.Rows == 0 {
+		return nil
+	}
+	ms := func(i int) float64 { return float64(q.At[i]) / 1000 }
+	return &quantilesJSON{ms(0), ms(1), ms(2), ms(3), ms(4)}
 }
 
 type operatorJSON struct {
@@ -129,7 +154,20 @@ func (p *Progress) JSON() []byte {
 		j.Sources = append(j.Sources, sourceJSON{s.Name, s.From, s.Until, s.Latest, s.Rows, s.Bad, p.InputRate(s.Rows),
 			p.ProcessedRate(s.Rows)})
 	}
+	l := &p.Latencies
+	j.Latencies = latenciesJSON{quantiles(&l.Processing), quantiles(&l.Queuing), quantiles(&l.EndToEnd), []taskJSON{}}
+	for _, t := range p.Tasks {
+		j.Latencies.Tasks = append(j.Latencies.Tasks, taskJSON{t.Name, t.Part, p.busy(t)})
+	}
 	return marshal(j)
+}
+
+// busy is the share of the epoch that a task was at work.
+func (p *Progress) busy(t TaskProgress) float64 {
+	if p.Work <= 0 {
+		return 0
+	}
+	return min(math.Round(1000*float64(t.Busy)/float64(p.Work))/1000, 1)
 }
 
 // InputRate is rows a second since the epoch before began, to a tenth; nil where there

@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -34,6 +37,16 @@ type Progress struct {
 	Watermark arrowbatch.EventTime
 	Sources   []SourceProgress
 	Operators []OperatorProgress
+	Tasks     []TaskProgress
+	// Latencies are those of the rows; see exec.Latencies.
+	Latencies exec.LatencySummary
+}
+
+// TaskProgress tells how busy a task was in an epoch.
+type TaskProgress struct {
+	Name string
+	Part int
+	Busy time.Duration
 }
 
 // SourceProgress is what an epoch read of a source.
@@ -89,6 +102,20 @@ type begun struct {
 	look   time.Duration
 	work   time.Duration
 	latest map[string]map[string]string
+	tasks  []TaskProgress
+	took   exec.Latencies
+}
+
+// gathered takes what the tasks tell at the end of the epoch.
+func (b *begun) gathered(now time.Time, acks []*exec.Ack) {
+	b.work = now.Sub(b.at)
+	for _, a := range acks {
+		b.tasks = append(b.tasks, TaskProgress{a.Name, a.Part, a.Busy})
+		b.took.Merge(a.Latencies)
+	}
+	slices.SortFunc(b.tasks, func(x, y TaskProgress) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), cmp.Compare(x.Part, y.Part))
+	})
 }
 
 // begin notes that the work of an epoch begins.
@@ -112,7 +139,7 @@ func (p *recorder) begin(now time.Time, pace *exec.Pace) begun {
 func (p *recorder) epoch(q *Query, cp *state.Checkpoint, b begun, sources []SourceStatus,
 	ops []exec.StatsValues) *Progress {
 	out := &Progress{Query: uint32(q.id), Run: p.run, Epoch: cp.Epoch, Begun: b.at.UnixMicro(), Before: p.before,
-		Look: b.look, Work: b.work}
+		Look: b.look, Work: b.work, Tasks: b.tasks, Latencies: b.took.Summary()}
 	p.before = out.Begun
 	for _, s := range sources {
 		n := p.last.Reads[s.Operator]

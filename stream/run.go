@@ -238,7 +238,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	if err != nil {
 		return err
 	}
-	b.work = r.q.m.cfg.Clock.Now().Sub(began)
+	b.gathered(r.q.m.cfg.Clock.Now(), acks)
 	r.eager = p.Barrier.Eager
 	cp := r.checkpoint(acks)
 	r.cut = r.cut || partly

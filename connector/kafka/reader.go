@@ -46,6 +46,7 @@ type reader struct {
 	unpack []byte // what recs points to for a compressed batch
 	bytes  int    // decoded since the last Take
 	bad    int    // records left out since then
+	oldest int64  // timestamp of the rows decoded since then, in milliseconds; 0: none
 }
 
 // Read returns the next rows; see connector.Reader.
@@ -87,7 +88,8 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 	}
 	b := r.dec.Take()
 	b.Entered = entered
-	r.bytes, r.bad = 0, 0
+	b.Appended = r.oldest * 1000
+	r.bytes, r.bad, r.oldest = 0, 0, 0
 	return b, r.tell(bound), nil
 }
 
@@ -281,6 +283,9 @@ func (r *reader) row(rec *record, offset int64) (done bool, err error) {
 	if reason == nil {
 		if r.dec.Len() > rows {
 			r.meta.add(r.dec, rec, r.partition, offset, ms)
+			if ms > 0 && (r.oldest == 0 || ms < r.oldest) {
+				r.oldest = ms
+			}
 		}
 		r.bytes += len(rec.value) + len(rec.key)
 		return true, nil

@@ -252,7 +252,7 @@ func (j *Join) pairs(b *arrowbatch.Batch, hit []bool) error {
 // combine puts rows of the probe and the build side next to each other, left
 // first.
 func (j *Join) combine(p *arrowbatch.Batch, pi []int32, b *arrowbatch.Batch, bi []int32) *arrowbatch.Batch {
-	out := &arrowbatch.Batch{Len: len(pi), Entered: p.Entered, Origin: p.Origin}
+	out := &arrowbatch.Batch{Len: len(pi), Entered: p.Entered, Appended: p.Appended, Origin: p.Origin}
 	l, li, r, ri := p, pi, b, bi
 	if j.BuildLeft {
 		l, li, r, ri = b, bi, p, pi
