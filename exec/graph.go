@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/internal/clock"
@@ -67,6 +68,9 @@ type Graph struct {
 	cancel  context.CancelCauseFunc
 	err     error
 	done    chan struct{}
+	// moves counts what may change something: rows and offsets that were read, splits
+	// that fell idle.
+	moves atomic.Int64
 }
 
 type runner interface {
@@ -97,8 +101,8 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 	g.acks = make(chan *Ack, n)
 	for _, f := range frags {
 		for part := range f.Tasks {
-			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, clock: clk, chain: &chain{clock: clk},
-				saved: f.Watermarks, greatest: f.Greatest}
+			t := Task{id: len(g.tasks), part: part, name: f.Name, store: store, acks: g.acks, clock: clk,
+				chain: &chain{clock: clk}, saved: f.Watermarks, greatest: f.Greatest}
 			for _, s := range f.steps(part) {
 				s.RT.Ctx, s.RT.Part, s.RT.Parts = g.ctx, part, f.Tasks
 				t.chain.links = append(t.chain.links, &link{op: s.Op, run: watched(s.Op, s.RT), rt: s.RT})
@@ -107,7 +111,7 @@ func NewGraph(ctx context.Context, frags []*Fragment, store *state.Store, clk cl
 			t.chain.ends()
 			g.names = append(g.names, f.Name)
 			if f.Source != nil {
-				st := &sourceTask{Task: t, spec: *f.Source, parts: f.Tasks,
+				st := &sourceTask{Task: t, moves: &g.moves, spec: *f.Source, parts: f.Tasks,
 					paces: make(chan Pace, 1)}
 				g.sources = append(g.sources, st)
 				g.tasks = append(g.tasks, st)
@@ -252,6 +256,10 @@ func (g *Graph) Stop() error {
 	}
 	return g.err
 }
+
+// Moves tells, by a number that rises, whether the sources have given anything since it
+// was asked before.
+func (g *Graph) Moves() int64 { return g.moves.Load() }
 
 // Done is closed when all tasks have ended.
 func (g *Graph) Done() <-chan struct{} { return g.done }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -57,6 +58,7 @@ type sourceTask struct {
 	seen   int // splits, of all tasks
 	cut    bool
 	pumps  *spawn.Group
+	moves  *atomic.Int64    // see Graph
 	dead   connector.Writer // nil: nobody takes dead letters
 	// waiting counts splits that have yet to reach the bound; -1: no bound.
 	waiting int
@@ -129,6 +131,7 @@ func (t *sourceTask) step(ctx context.Context) (stop bool, err error) {
 	case m := <-out:
 		return t.take(ctx, m)
 	case <-timer:
+		t.moves.Add(1)
 		t.markIdle()
 		return false, t.watermark()
 	case <-ctx.Done():
@@ -207,6 +210,9 @@ func (t *sourceTask) take(ctx context.Context, m pumped) (stop bool, err error) 
 		return false, m.err
 	}
 	s := t.splits[m.split]
+	if m.batch != nil && m.batch.Len > 0 || m.next != "" && m.next != s.offset || m.ended || len(m.bad) > 0 {
+		t.moves.Add(1)
+	}
 	if err := t.leftOut(ctx, m.bad); err != nil {
 		m.batch.Release()
 		return false, err

@@ -26,6 +26,7 @@ type pacer struct {
 	idle     []time.Duration
 	idleNext int
 	finished bool
+	moves    int64 // of the graph, when the last epoch began
 	limits   limits
 }
 
@@ -238,13 +239,19 @@ func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Ti
 		pace.Barrier.Eager = true
 	case p.over():
 		pace.Until = nil
-	case now.Sub(p.lastTick) < opt.checkpoint:
+	case len(pace.Splits) == 0 && (now.Sub(p.lastTick) < opt.checkpoint || !p.moved(now)):
 		return pace, false, nil
 	default:
 		pace.Until, pace.Barrier.Eager = nil, true
 	}
-	p.first, p.lastTick = false, now
+	p.first, p.lastTick, p.moves = false, now, p.r.graph.Moves()
 	return pace, true, nil
+}
+
+// moved tells whether anything has come since the last epoch of a run without bounds, or
+// has become due.
+func (p *pacer) moved(now time.Time) bool {
+	return p.moves != p.r.graph.Moves() || now.UnixMicro() >= p.r.wake || p.r.windowDue(now)
 }
 
 // hasData tells whether a split has more than was read.

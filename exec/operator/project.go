@@ -14,8 +14,8 @@ type Project struct {
 // ProcessBatch computes the columns of a batch.
 func (p *Project) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
-	out := &arrowbatch.Batch{Len: b.Len, Ops: b.Ops, Entered: b.Entered, Appended: b.Appended, Split: b.Split, Origin: b.Origin,
-		Cols: make([]*arrowbatch.Vec, len(p.Exprs))}
+	out := &arrowbatch.Batch{Len: b.Len, Ops: b.Ops, Entered: b.Entered, Appended: b.Appended, Split: b.Split,
+		Origin: b.Origin, Cols: make([]*arrowbatch.Vec, len(p.Exprs))}
 	for i, e := range p.Exprs {
 		out.Cols[i] = e.Eval(p.rt.Eval, b, nil)
 	}

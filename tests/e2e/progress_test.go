@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -23,22 +24,25 @@ type event struct {
 		StartOffset, EndOffset map[string]string
 	}
 	Sink      struct{ NumOutputRows int64 }
+	Latencies struct {
+		ProcessingLatencyMs *struct{ P0, P50, P99 float64 }
+	}
 	Exception *string
 	SQLState  string
 }
 
 // next waits for an event of a query.
-func (c *db) next(name string) event {
-	c.t.Helper()
-	ctx := testContext(c.t)
+func (d *db) next(name string) event {
+	d.t.Helper()
+	ctx := testContext(d.t)
 	for {
-		n, err := c.WaitForNotification(ctx)
+		n, err := d.WaitForNotification(ctx)
 		if err != nil {
-			c.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 		e := event{Channel: n.Channel}
 		if err := json.Unmarshal([]byte(n.Payload), &e); err != nil {
-			c.t.Fatalf("%s: %v", n.Payload, err)
+			d.t.Fatalf("%s: %v", n.Payload, err)
 		}
 		if e.Name == name {
 			return e
@@ -83,6 +87,10 @@ func TestProgress(t *testing.T) {
 		}
 		if from := e.Sources[0].StartOffset["feed"]; end != "" && from != end {
 			t.Errorf("epoch %d begins at %q; the one before ended at %q", e.BatchID, from, end)
+		}
+		if p := e.Latencies.ProcessingLatencyMs; e.Sink.NumOutputRows > 0 && (p == nil || p.P0 > p.P50 || p.P50 > p.P99 ||
+			p.P99 > float64(testTime.Milliseconds())) {
+			t.Errorf("latencies of an epoch: %+v", e.Latencies)
 		}
 		epochs, end = e.BatchID, e.Sources[0].EndOffset["feed"]
 		read, written = read+e.NumInputRows, written+e.Sink.NumOutputRows
@@ -137,5 +145,28 @@ func TestProgress(t *testing.T) {
 	defer cancel()
 	if _, err := deaf.WaitForNotification(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("who has not read for long: %v", err)
+	}
+}
+
+// TestIdleRealTime: a query in real time that has nothing to do makes no epochs, and goes on
+// when there is something.
+func TestIdleRealTime(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir())
+	c := s.connect()
+	c.exec(`CREATE TABLE ticks (n int); CREATE MATERIALIZED VIEW ticked
+		WITH (trigger = 'real_time', checkpoint_interval = '100 ms') AS SELECT count(*) AS n FROM ticks`)
+	for want := int64(1); want <= 3; want++ {
+		c.exec("INSERT INTO ticks VALUES (1)")
+		c.until("SELECT n FROM ticked", fmt.Sprint(want))
+		for begin, last := time.Now(), ""; ; time.Sleep(time.Second) {
+			now := c.value("SELECT epoch FROM streamsql.queries WHERE name = 'ticked'")
+			if now == last {
+				break
+			}
+			if last = now; time.Since(begin) > testTime {
+				t.Fatalf("without rows there are epochs without end: %s", now)
+			}
+		}
 	}
 }
