@@ -9,6 +9,9 @@
 // record. Records of a binary encoding name their schemas: AddSchema makes the
 // records of one readable.
 //
+// Where records are changes (Options.Changes), AppendRecord takes keys and values, and the
+// batches have ops.
+//
 // Life of an Encoder: NewEncoder with the columns; AppendHeader once, AppendRow
 // for each row.
 //
@@ -26,4 +29,6 @@
 //	F6  Package format asks nobody: a record of a schema that is not known is told as
 //	    *UnknownSchema, and the caller brings the schema. What a schema says about
 //	    the columns is found out once for each schema, not for each record.
+//	F7  Where records are changes, an Insert is a whole row and of a Delete the key's
+//	    columns alone have values, which are never NULL.
 package format

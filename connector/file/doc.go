@@ -16,6 +16,8 @@
 // in no checkpoint and cuts the files that were open to what is; the first epoch
 // completes them. The file _manifest/owner says whose directory it is.
 //
+// FORMAT DEBEZIUM ENCODE JSON reads changes of rows, one record each.
+//
 // Options of a source, beside those of the format and on_error:
 //
 //	path                   a file, a directory (not what is below it), or a pattern

@@ -65,6 +65,10 @@
 // text is written as bytea is; or an array of struct (name text, value bytea or
 // text), which keeps all. A tombstone is no row.
 //
+// With FORMAT UPSERT a record's key has the columns of the primary key, in the encoding
+// of KEY ENCODE, and a tombstone deletes the row; with FORMAT DEBEZIUM the value is a change
+// that Debezium tells of. Rows then have ops; of a deleted row the key alone has values.
+//
 // Options of a sink:
 //
 //	key                 columns of the record's key, a JSON object; FORMAT UPSERT and

@@ -133,7 +133,14 @@ func (w *world) factory() connector.Factory {
 	return connector.Factory{
 		CheckSource: check, CheckSink: check,
 		Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
-			return &memorySource{w, s.Options["name"], s.Columns, s.Options["bounded"] == "true", s.BadRows}, nil
+			m := &memorySource{w: w, name: s.Options["name"], cols: s.Columns, bounded: s.Options["bounded"] == "true",
+				bad: s.BadRows}
+			if connector.Changing(s.Format) {
+				f, err := readChanges(s)
+				m.changes = &f
+				return m, err
+			}
+			return m, nil
 		},
 		Sink: func(_ context.Context, s *connector.Spec) (connector.Sink, error) {
 			w.mu.Lock()
@@ -162,6 +169,8 @@ type memorySource struct {
 	// bounded: what is there at the first read is all that there will be.
 	bounded bool
 	bad     connector.BadRows // takes rows that begin with badMark
+	// changes: rows are records, key and value, of changes.
+	changes *connector.Format
 }
 
 // badMark begins rows that cannot be read.
@@ -259,6 +268,10 @@ func (r *memoryReader) Read(ctx context.Context, until connector.Offset) (*arrow
 	}
 	from := r.at
 	r.at += len(rows)
+	if r.changes != nil {
+		b, err := decodeChanges(r.changes, r.cols, rows)
+		return b, offset(r.at), err
+	}
 	if r.bad != nil {
 		rows = r.readable(rows, from)
 	}
