@@ -66,6 +66,9 @@ func (g *Groups) setSlots(n int) {
 	g.mask = uint64(n - 1)
 }
 
+// Shapes are those of the key columns.
+func (g *Groups) Shapes() []arrowbatch.Shape { return g.shapes }
+
 // Len returns the number of groups.
 func (g *Groups) Len() int { return g.n }
 

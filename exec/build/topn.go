@@ -25,7 +25,7 @@ func (b *continuousBuilder) groupTopN(n *physical.GroupTopN, f *exec.Fragment) *
 		return &operator.GroupTopN{PartitionBy: n.PartitionBy, OrderBy: sortKeys(n.OrderBy),
 			Func: operator.RankFunc(n.Func), From: n.From, To: n.To, Rank: n.Rank, Shapes: shapes(in.Schema()),
 			CloseCol: n.CloseBy, CloseLag: n.CloseLag, FinalOnly: n.FinalOnly, AppendOnly: in.Props().AppendOnly,
-			TTL: n.TTL}
+			TTL: n.TTL, Budget: b.budget()}
 	})
 	return f
 }

@@ -63,7 +63,7 @@ func (o *GroupTopN) takeBack(bk *topBucket, id int32) {
 		}
 		o.forget(bk, id, len(g.chunks)-1, i)
 	}
-	*g = topGroup{}
+	*g = topGroup{saving: g.saving, headed: g.headed}
 }
 
 // restoreDates reads the dates of the groups that this task owns.

@@ -51,11 +51,15 @@ type GroupTopN struct {
 	// TTL, above 0, is how many microseconds of processing time a group stays that no
 	// row comes for; its rows are taken back then. CloseCol is -1.
 	TTL int64
+	// Budget is how many bytes of rows may be held in memory; nil: any number. It is asked
+	// at barriers.
+	Budget func() int
 
 	rt  *exec.Runtime
 	out exec.Output
 	w   arrowbatch.EventTime
 
+	tier    *tier                // nil: groups stay in memory
 	buckets map[int64]*topBucket // by the time that closes them
 	touched []*topBucket         // with rows in sel
 	exp     *expiry              // with TTL
@@ -70,6 +74,7 @@ type GroupTopN struct {
 	keyVecs   []*arrowbatch.Vec
 	ids, late []int32
 	key       []byte
+	saved     state.KeyList
 	ghosts    []byte // keys of rows to take out after a walk, one behind another
 	ghostEnds []int
 	mute      bool // a walk gives nothing
@@ -87,6 +92,8 @@ type topBucket struct {
 	rows    int     // distinct rows, and the bytes that they take
 	bytes   int
 	stored  bool
+	away    bool // the store has groups that are not here
+	ages    ages // of groups
 	sel     []int32
 }
 
@@ -103,6 +110,7 @@ type topGroup struct {
 	cut             []byte
 	changed, saving bool
 	aged            bool // in aged
+	headed          bool // its head is in the store
 }
 
 // Open restores the groups.
@@ -124,6 +132,8 @@ func (o *GroupTopN) Open(rt *exec.Runtime, out exec.Output) error {
 		if err := o.restoreDates(); err != nil {
 			return err
 		}
+	} else if len(o.PartitionBy) > 0 {
+		o.tier = newTier(rt, o.Budget)
 	}
 	return o.restore()
 }
@@ -131,14 +141,18 @@ func (o *GroupTopN) Open(rt *exec.Runtime, out exec.Output) error {
 func (o *GroupTopN) bucketAt(end int64) *topBucket {
 	bk := o.buckets[end]
 	if bk == nil {
-		shapes := make([]arrowbatch.Shape, len(o.PartitionBy))
-		for i, c := range o.PartitionBy {
-			shapes[i] = o.Shapes[c]
-		}
-		bk = &topBucket{end: end, groups: state.NewGroups(shapes)}
+		bk = o.newBucket(end)
 		o.buckets[end] = bk
 	}
 	return bk
+}
+
+func (o *GroupTopN) newBucket(end int64) *topBucket {
+	shapes := make([]arrowbatch.Shape, len(o.PartitionBy))
+	for i, c := range o.PartitionBy {
+		shapes[i] = o.Shapes[c]
+	}
+	return &topBucket{end: end, groups: state.NewGroups(shapes)}
 }
 
 // ProcessBatch takes rows into their groups.
@@ -146,7 +160,9 @@ func (o *GroupTopN) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
 	o.assign(b)
 	for _, bk := range o.touched {
-		o.take(bk, b)
+		if err := o.take(bk, b); err != nil {
+			return err
+		}
 		bk.sel = bk.sel[:0]
 	}
 	touched := o.touched
@@ -199,13 +215,22 @@ func (o *GroupTopN) assign(b *arrowbatch.Batch) {
 }
 
 // take takes the rows in a bucket's sel into their groups.
-func (o *GroupTopN) take(bk *topBucket, b *arrowbatch.Batch) {
+func (o *GroupTopN) take(bk *topBucket, b *arrowbatch.Batch) error {
 	for i, c := range o.PartitionBy {
 		o.keyVecs[i] = b.Cols[c]
 	}
 	o.ids = resizeIDs(o.ids, len(bk.sel))
+	from := bk.groups.Len()
 	bk.groups.Lookup(o.keyVecs, bk.sel, o.ids)
 	bk.grow()
+	if o.tier != nil {
+		if err := o.fetch(bk, from); err != nil {
+			return err
+		}
+		for _, id := range o.ids {
+			bk.ages.use(o.tier, id)
+		}
+	}
 	if o.exp != nil {
 		o.age(bk, o.ids)
 	}
@@ -228,6 +253,7 @@ func (o *GroupTopN) take(bk *topBucket, b *arrowbatch.Batch) {
 			o.change(bk, o.ids[k], ord, 1-2*int64(b.OpAt(int(i))))
 		}
 	}
+	return nil
 }
 
 func (bk *topBucket) grow() {
@@ -252,7 +278,12 @@ func (o *GroupTopN) save(bk *topBucket, id int32, k, i int) {
 	}
 	g := &bk.tops[id]
 	g.chunks[k].rows[i].saving, g.chunks[k].saving = true, true
-	if !g.saving {
+	bk.save(id)
+}
+
+// save notes that a group has something to save.
+func (bk *topBucket) save(id int32) {
+	if g := &bk.tops[id]; !g.saving {
 		g.saving = true
 		bk.saving = append(bk.saving, id)
 	}
@@ -393,6 +424,9 @@ func (o *GroupTopN) forget(bk *topBucket, id int32, k, i int) {
 	bk.bytes -= int(c.rows[i].size) + topRowBytes
 	if g.remove(k, i); len(g.chunks) == 0 {
 		bk.empty++
+		if g.headed {
+			bk.save(id)
+		}
 	}
 }
 
@@ -454,13 +488,24 @@ func (o *GroupTopN) close(bk *topBucket) error {
 		o.flush(bk)
 		return nil
 	}
-	for id := range bk.tops {
-		o.walk(&bk.tops[id])
-		if o.adds != nil && o.adds.Len >= chunkRows {
-			if err := o.send(); err != nil {
-				return err
-			}
+	if bk.away {
+		if err := o.closeAway(bk); err != nil {
+			return err
 		}
+	}
+	for id := range bk.tops {
+		if err := o.finish(&bk.tops[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish gives a closed group.
+func (o *GroupTopN) finish(g *topGroup) error {
+	o.walk(g)
+	if o.adds != nil && o.adds.Len >= chunkRows {
+		return o.send()
 	}
 	return nil
 }
@@ -492,53 +537,8 @@ func (o *GroupTopN) ProcessBarrier(bar exec.Barrier) error {
 	if d := o.rt.Delta(); d != nil {
 		o.saveRows(d)
 	}
+	o.tier.sealed()
 	return o.measure()
-}
-
-// measure tells the size of the state, once what has no rows is forgotten.
-func (o *GroupTopN) measure() error {
-	n, size := 0, 0
-	for end, bk := range o.buckets {
-		if bk.groups.Len() > 4096 && bk.empty > bk.groups.Len()/2 {
-			if err := o.compact(bk); err != nil {
-				return err
-			}
-			bk = o.buckets[end]
-		}
-		n += bk.rows
-		size += bk.groups.Bytes() + bk.bytes + len(bk.tops)*topGroupBytes
-	}
-	o.rt.Stats.State(n, size)
-	return nil
-}
-
-const topGroupBytes = 96
-
-// compact makes a bucket of the groups that have rows. Nothing is to be saved then.
-func (o *GroupTopN) compact(bk *topBucket) error {
-	delete(o.buckets, bk.end)
-	fresh := o.bucketAt(bk.end)
-	fresh.stored, fresh.rows, fresh.bytes = bk.stored, bk.rows, bk.bytes
-	var key []byte
-	var keep []int32
-	for id := range bk.tops {
-		if len(bk.tops[id].chunks) == 0 {
-			continue
-		}
-		keep = append(keep, int32(id))
-		key = bk.groups.AppendKey(key[:0], int32(id))
-		n, _, err := fresh.groups.AddKey(key)
-		if err != nil {
-			return errState
-		}
-		fresh.grow()
-		fresh.tops[n] = bk.tops[id]
-		fresh.empty--
-	}
-	if o.exp != nil {
-		o.exp = o.exp.renumbered(keep)
-	}
-	return nil
 }
 
 // Close frees what was not emitted.
