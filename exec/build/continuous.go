@@ -365,7 +365,11 @@ func (b *continuousBuilder) emit(n *physical.Emit) exec.Operator {
 		// the epoch before, and what left the result would stay.
 		mode = operator.ChangelogMode
 	}
-	return &operator.Emit{Mode: mode, Key: n.Key, AppendOnly: in.AppendOnly,
+	var budget func() int
+	if mode == operator.CompleteMode {
+		budget = b.budget()
+	}
+	return &operator.Emit{Mode: mode, Budget: budget, Key: n.Key, AppendOnly: in.AppendOnly,
 		Upsert: b.opt.Upsert && n.Mode == physical.Update, Shapes: shapes(n.Schema()),
 		Order: batchKeys(n.Schema(), n.Order)}
 }

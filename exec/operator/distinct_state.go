@@ -217,26 +217,27 @@ func (d *DistinctOn) reclaim() error {
 // rebuild makes a table of the keys that stay and are not forgotten. Nothing is to be
 // saved then.
 func (d *DistinctOn) rebuild(stays func(id int32) bool) error {
+	var keep []int32
+	for id, u := range d.until {
+		if u != arrowbatch.NoTime && stays(int32(id)) {
+			keep = append(keep, int32(id))
+		}
+	}
 	old, until, rows, used := d.keys, d.until, d.rows, d.ages
 	d.empty()
-	var keep []int32
 	var key []byte
-	for id, u := range until {
-		if u == arrowbatch.NoTime || !stays(int32(id)) {
-			continue
-		}
-		key = old.AppendKey(key[:0], int32(id))
+	for _, id := range keep {
+		key = old.AppendKey(key[:0], id)
 		n, _, err := d.keys.AddKey(key)
 		if err != nil {
 			return errState
 		}
 		d.grow()
-		keep = append(keep, int32(id))
 		if d.Order != nil {
 			d.rows[n] = rows[id]
 			d.held += cap(rows[id].order) + cap(rows[id].row)
 		}
-		d.enter(n, u)
+		d.enter(n, until[id])
 	}
 	d.ages = used.renumbered(keep)
 	if d.exp != nil {

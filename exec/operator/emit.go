@@ -5,7 +5,6 @@ import (
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/exec"
-	"github.com/streamsql/streamsql/state"
 )
 
 // EmitMode is an output mode.
@@ -39,8 +38,12 @@ type Emit struct {
 	// Order is the order in which complete mode sends the rows; nil: none.
 	Order []SortKey
 
+	// Budget is how many bytes of the result complete mode may hold in memory; nil: any
+	// number. It is asked at barriers.
+	Budget func() int
+
 	held []*arrowbatch.Batch
-	all  map[string]int64 // complete mode: row → count
+	res  wholeResult // complete mode
 }
 
 // Open restores the result of complete mode.
@@ -51,19 +54,7 @@ func (e *Emit) Open(rt *exec.Runtime, out exec.Output) error {
 	if e.Mode != CompleteMode {
 		return nil
 	}
-	e.all = map[string]int64{}
-	if rt.Store == nil {
-		return nil
-	}
-	lo := rt.Table.Prefix()
-	return rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
-		n, ok := readCount(v)
-		if !ok {
-			return errState
-		}
-		e.all[string(k[len(lo):])] = n
-		return nil
-	})
+	return e.openResult()
 }
 
 // ProcessBatch passes or holds changes.
@@ -191,51 +182,6 @@ func appendRef(out *arrowbatch.Batch, r ref, op arrowbatch.Op) {
 		c.AppendFrom(r.b.Cols[k], r.i)
 	}
 	out.AppendOp(op)
-}
-
-// complete takes the epoch's changes into the result and sends it.
-func (e *Emit) complete() error {
-	changed := map[string]struct{}{}
-	for _, b := range e.held {
-		for i := range b.Len {
-			row := string(arrowbatch.AppendRow(nil, b.Cols, i))
-			if e.all[row] += 1 - 2*int64(b.OpAt(i)); e.all[row] == 0 {
-				delete(e.all, row)
-			}
-			changed[row] = struct{}{}
-		}
-		b.Release()
-	}
-	e.held = nil
-	if d := e.rt.Delta(); d != nil {
-		for row := range changed {
-			key := append(e.rt.Table.Prefix(), row...)
-			if n := e.all[row]; n != 0 {
-				d.Put(key, appendCount(nil, n))
-			} else {
-				d.Delete(key)
-			}
-		}
-	}
-	out := arrowbatch.NewLike(e.Shapes)
-	for row, n := range e.all {
-		for ; n > 0; n-- {
-			if _, err := arrowbatch.DecodeRow([]byte(row), out.Cols); err != nil {
-				return errState
-			}
-			out.Len++
-		}
-	}
-	if out.Len == 0 {
-		out.Release()
-		return nil
-	}
-	if len(e.Order) > 0 {
-		sorted := out.Take(newSortRows(out, e.Order).sorted())
-		out.Release()
-		out = sorted
-	}
-	return e.out.Emit(out)
 }
 
 // Close frees what is held.

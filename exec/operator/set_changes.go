@@ -249,21 +249,22 @@ func (s *SetChanges) empty() {
 
 // rebuild makes a table of the rows that stay. Nothing is to be saved then.
 func (s *SetChanges) rebuild(stays func(id int32) bool) error {
+	var keep []int32
+	for id := range int32(s.groups.Len()) {
+		if stays(id) {
+			keep = append(keep, id)
+		}
+	}
 	old := *s //nolint:govet // the tables are read only
 	s.empty()
 	var key []byte
-	var keep []int32
-	for id := range int32(old.groups.Len()) {
-		if !stays(id) {
-			continue
-		}
+	for _, id := range keep {
 		key = old.groups.AppendKey(key[:0], id)
 		n, _, err := s.groups.AddKey(key)
 		if err != nil {
 			return errState
 		}
 		s.grow()
-		keep = append(keep, id)
 		s.counts[0][n], s.counts[1][n], s.given[n] = old.counts[0][id], old.counts[1][id], old.given[id]
 		s.live += s.there(n)
 		if !s.exact {
