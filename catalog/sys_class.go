@@ -261,7 +261,7 @@ func pgForeignTable(c *SystemContext, r *Rows) error {
 func optionList(options map[string]string) []string {
 	out := make([]string, 0, len(options))
 	for n, v := range options {
-		out = append(out, n+"="+shown(n, v))
+		out = append(out, n+"="+Shown(n, v))
 	}
 	sort.Strings(out)
 	return out

@@ -238,12 +238,32 @@ func SecretOption(name string) bool {
 	return false
 }
 
-// shown returns an option's value as it may be shown.
-func shown(name, value string) string {
+// hidden stands where a secret is.
+const hidden = "********"
+
+// Shown returns an option's value as it may be shown: a secret is hidden, and so is the
+// password in a URL.
+func Shown(name, value string) string {
 	if SecretOption(name) {
-		return "********"
+		return hidden
 	}
-	return value
+	scheme, rest, ok := strings.Cut(value, "://")
+	if !ok {
+		return value
+	}
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		at = strings.LastIndexByte(rest, '@') // a password with a slash that should have been escaped
+	}
+	colon := strings.IndexByte(rest[:max(at, 0)], ':')
+	if colon < 0 {
+		return value
+	}
+	return scheme + "://" + rest[:colon+1] + hidden + rest[at:]
 }
 
 func optionsJSON(options map[string]string) string {
@@ -260,7 +280,7 @@ func optionsJSON(options map[string]string) string {
 		}
 		b.Write(quoteJSON(n))
 		b.WriteString(": ")
-		b.Write(quoteJSON(shown(n, options[n])))
+		b.Write(quoteJSON(Shown(n, options[n])))
 	}
 	return b.String() + "}"
 }

@@ -68,11 +68,12 @@ type Factory struct {
 	// decode, whose writers take batches of DeadLetters; nil where the options name
 	// none. A nil function: the connector has no such thing.
 	DeadLetters func(ctx context.Context, s *Spec) (Sink, error)
-	// CheckSource and CheckSink check the spec alone, at CREATE, without
-	// connecting. FixedColumns, if not nil, returns the columns of a source that
-	// knows its own (a generator), used where the statement lists none.
+	// CheckSource and CheckSink check the spec, at CREATE: alone, without connecting,
+	// but for a sink whose other end says which columns it takes. FixedColumns, if not
+	// nil, returns the columns of a source that knows its own (a generator), used where
+	// the statement lists none.
 	CheckSource  func(s *Spec) error
-	CheckSink    func(s *Spec) error
+	CheckSink    func(ctx context.Context, s *Spec) error
 	FixedColumns func(options map[string]string) []Column
 	// Alterable are the options of a source that mean the same rows at the same
 	// offsets whatever their values, so that they can be changed on a living one.

@@ -35,7 +35,7 @@ func (s *Session) prepareCreate(in *input, tree sql.Statement) (*statement, erro
 				return "CREATE VIEW", s.createView(in, t, full)
 			}
 		}
-		return "CREATE " + wordOf[kind], s.createQuery(in, tree)
+		return "CREATE " + wordOf[kind], s.createQuery(ctx, in, tree)
 	}), nil
 }
 
@@ -78,7 +78,9 @@ func statementSQL(text string, tree sql.Statement) string {
 	lists := optionLists(tree)
 	for _, opts := range lists {
 		for i := range *opts {
-			hide = hide || catalog.SecretOption((*opts)[i].Name.Text)
+			opt := &(*opts)[i]
+			v, _ := opt.Text()
+			hide = hide || catalog.Shown(opt.Name.Text, v) != v || catalog.SecretOption(opt.Name.Text)
 		}
 	}
 	if !hide {
@@ -90,8 +92,10 @@ func statementSQL(text string, tree sql.Statement) string {
 	}
 	for _, opts := range optionLists(one) {
 		for i := range *opts {
-			if catalog.SecretOption((*opts)[i].Name.Text) {
-				(*opts)[i].Value = &sql.StringLit{Value: "********"}
+			opt := &(*opts)[i]
+			v, _ := opt.Text()
+			if shown := catalog.Shown(opt.Name.Text, v); shown != v || catalog.SecretOption(opt.Name.Text) {
+				opt.Value = &sql.StringLit{Value: shown}
 			}
 		}
 	}
@@ -176,8 +180,8 @@ func (s *Session) createSource(_ context.Context, in *input, t *sql.CreateSource
 }
 
 // createQuery makes a materialized view, a sink or a flow.
-func (s *Session) createQuery(in *input, tree sql.Statement) error {
-	o, plan, err := s.define(in.text, tree)
+func (s *Session) createQuery(ctx context.Context, in *input, tree sql.Statement) error {
+	o, plan, err := s.define(ctx, in.text, tree)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,8 @@ func replaceable(snap *catalog.Snapshot, old, o *catalog.Object) error {
 
 // define plans the query of a materialized view, a sink or a flow and returns
 // the object to be created; the plan is nil for a sink without a query.
-func (s *Session) define(text string, tree sql.Statement) (*catalog.Object, *ContinuousPlan, error) {
+func (s *Session) define(ctx context.Context, text string, tree sql.Statement) (*catalog.Object, *ContinuousPlan,
+	error) {
 	name, kind, _ := created(tree)
 	full, err := s.newName(name)
 	if err != nil {
@@ -163,9 +164,9 @@ func (s *Session) define(text string, tree sql.Statement) (*catalog.Object, *Con
 	case *sql.CreateView:
 		return s.defineView(text, t, d)
 	case *sql.CreateSink:
-		return s.defineSink(text, t, d)
+		return s.defineSink(ctx, text, t, d)
 	case *sql.CreateFlow:
-		return s.defineFlow(text, t, d)
+		return s.defineFlow(ctx, text, t, d)
 	}
 	return nil, nil, sqlerr.Internal("not a continuous query")
 }
@@ -224,7 +225,8 @@ func emitOption(o *catalog.Object, e sql.Emit) error {
 	return nil
 }
 
-func (s *Session) defineSink(text string, t *sql.CreateSink, d *Definition) (*catalog.Object, *ContinuousPlan, error) {
+func (s *Session) defineSink(ctx context.Context, text string, t *sql.CreateSink, d *Definition) (*catalog.Object,
+	*ContinuousPlan, error) {
 	o := d.Object
 	var err error
 	if o.Options, err = takeOptions(o.Kind, t.Options, true); err != nil {
@@ -247,15 +249,16 @@ func (s *Session) defineSink(text string, t *sql.CreateSink, d *Definition) (*ca
 	if d.Query == nil { // its rows are known when a flow is created, which checks again
 		bare := *o
 		bare.AppendOnly = true
-		return o, nil, s.checkSink(&bare)
+		return o, nil, s.checkSink(ctx, &bare)
 	}
 	if o, plan, err = s.plan(text, query, d); err != nil {
 		return nil, nil, err
 	}
-	return o, plan, s.checkSink(o)
+	return o, plan, s.checkSink(ctx, o)
 }
 
-func (s *Session) defineFlow(text string, t *sql.CreateFlow, d *Definition) (*catalog.Object, *ContinuousPlan, error) {
+func (s *Session) defineFlow(ctx context.Context, text string, t *sql.CreateFlow, d *Definition) (*catalog.Object,
+	*ContinuousPlan, error) {
 	sink, err := s.resolveKind(sql.KindSink, t.Sink)
 	if err != nil {
 		return nil, nil, err
@@ -279,7 +282,7 @@ func (s *Session) defineFlow(text string, t *sql.CreateFlow, d *Definition) (*ca
 	// The sink is checked with the rows that it is going to get.
 	merged := *sink
 	merged.Columns, merged.Key, merged.AppendOnly = o.Columns, o.Key, o.AppendOnly
-	return o, plan, s.checkSink(&merged)
+	return o, plan, s.checkSink(ctx, &merged)
 }
 
 // createTableAs makes a table of a query's columns and fills it.

@@ -103,7 +103,7 @@ func (s *Session) explainer(in *input, tree sql.Statement) ([]types.Type, explai
 		if v, ok := t.(*sql.CreateView); ok && !v.Materialized {
 			return s.explainQuery(in, v.Query)
 		}
-		_, plan, err := s.define(in.text, t)
+		_, plan, err := s.define(in.ctx, in.text, t)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -272,7 +273,7 @@ func (s *Session) checkSource(o *catalog.Object) error {
 }
 
 // checkSink checks a sink for rows of the given columns.
-func (s *Session) checkSink(o *catalog.Object) error {
+func (s *Session) checkSink(ctx context.Context, o *catalog.Object) error {
 	f, err := s.factory(o)
 	if err != nil {
 		return err
@@ -285,5 +286,5 @@ func (s *Session) checkSink(o *catalog.Object) error {
 	}
 	spec := ConnectorSpec(o)
 	spec.Clock = s.srv.Clock
-	return f.CheckSink(spec)
+	return f.CheckSink(ctx, spec)
 }

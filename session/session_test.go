@@ -109,7 +109,7 @@ func testConnectors() connector.Registry {
 		"gen": {Source: source, FixedColumns: func(map[string]string) []connector.Column {
 			return []connector.Column{{Name: "n", Type: types.TInt8}, {Name: "ts", Type: types.TTimestamptz}}
 		}},
-		"out": {Sink: sink, CheckSink: func(s *connector.Spec) error {
+		"out": {Sink: sink, CheckSink: func(_ context.Context, s *connector.Spec) error {
 			if len(s.Columns) > 3 {
 				return sqlerr.Unsupported("too many columns")
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsql/streamsql/connector/file"
 	"github.com/streamsql/streamsql/connector/kafka"
 	"github.com/streamsql/streamsql/connector/nexmark"
+	"github.com/streamsql/streamsql/connector/postgres"
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -35,6 +36,7 @@ func connectors() connector.Registry {
 		"file":      file.Factory,
 		"datagen":   datagen.Factory,
 		"nexmark":   nexmark.Factory,
+		"postgres":  postgres.Factory(),
 		"blackhole": blackhole.Factory,
 	}
 }

@@ -16,7 +16,7 @@ var Factory = connector.Factory{
 		}
 		return &Sink{}, nil
 	},
-	CheckSink: check,
+	CheckSink: func(_ context.Context, s *connector.Spec) error { return check(s) },
 }
 
 func check(s *connector.Spec) error {

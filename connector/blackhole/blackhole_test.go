@@ -35,7 +35,7 @@ func TestCounts(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for _, s := range []*connector.Spec{{Options: map[string]string{"topic": "x"}}, {Encode: "json"}} {
-		if err := Factory.CheckSink(s); err == nil {
+		if err := Factory.CheckSink(t.Context(), s); err == nil {
 			t.Errorf("%+v was taken", s)
 		}
 	}

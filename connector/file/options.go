@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -16,7 +17,7 @@ var Factory = connector.Factory{
 	Source:      openSource,
 	Sink:        openSink,
 	CheckSource: func(s *connector.Spec) error { _, err := readSource(s); return err },
-	CheckSink:   func(s *connector.Spec) error { _, err := readSink(s); return err },
+	CheckSink:   func(_ context.Context, s *connector.Spec) error { _, err := readSink(s); return err },
 }
 
 // sourceOptions are the options of a source.

@@ -228,10 +228,10 @@ func TestSinkErrors(t *testing.T) {
 	}
 	f := newSink(t)
 	f.spec.AppendOnly = false
-	check("changes", Factory.CheckSink(f.spec), sqlerr.FeatureNotSupported,
+	check("changes", Factory.CheckSink(t.Context(), f.spec), sqlerr.FeatureNotSupported,
 		`sink "k" writes files, which take inserts only, but its query changes rows`)
 	f.spec.Options["op_column"] = "t"
-	check("op column", Factory.CheckSink(f.spec), sqlerr.InvalidParameterValue, `column "t" exists already`)
+	check("op column", Factory.CheckSink(t.Context(), f.spec), sqlerr.InvalidParameterValue, `column "t" exists already`)
 
 	f = newSink(t).recover(0)
 	w := f.writer(0)

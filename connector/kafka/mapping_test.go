@@ -86,7 +86,7 @@ func TestRefusedMappings(t *testing.T) {
 		{formatUpsert, []string{"op_column", "op"}, "FORMAT PLAIN only"},
 		{formatPlain, []string{"op_column", "id"}, "which exists"},
 	} {
-		err := Factory().CheckSink(mapSpec("b:1", c.format, c.options...))
+		err := Factory().CheckSink(t.Context(), mapSpec("b:1", c.format, c.options...))
 		if err == nil || !strings.Contains(err.Error(), c.want) || sqlerr.CodeOf(err) == sqlerr.InternalError {
 			t.Errorf("%v: %v", c.options, err)
 		}

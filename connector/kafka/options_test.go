@@ -96,7 +96,7 @@ func TestBadOptions(t *testing.T) {
 	} {
 		var err error
 		if c.sink {
-			err = Factory().CheckSink(kvSpec("b:1", formatUpsert, c.options...))
+			err = Factory().CheckSink(t.Context(), kvSpec("b:1", formatUpsert, c.options...))
 		} else {
 			err = Factory().CheckSource(idSpec("b:1", c.options...))
 		}
@@ -126,17 +126,17 @@ func TestRefusedFormats(t *testing.T) {
 	}
 	plain := kvSpec("b:1", formatPlain)
 	plain.AppendOnly = false
-	if err := Factory().CheckSink(plain); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
+	if err := Factory().CheckSink(t.Context(), plain); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
 		t.Error(err)
 	}
 	keyless := kvSpec("b:1", formatUpsert)
 	keyless.Key = nil
-	if err := Factory().CheckSink(keyless); sqlerr.CodeOf(err) != sqlerr.InvalidTableDefinition {
+	if err := Factory().CheckSink(t.Context(), keyless); sqlerr.CodeOf(err) != sqlerr.InvalidTableDefinition {
 		t.Error(err)
 	}
 	csv := kvSpec("b:1", formatUpsert)
 	csv.Encode = "csv"
-	if err := Factory().CheckSink(csv); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
+	if err := Factory().CheckSink(t.Context(), csv); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
 		t.Error(err)
 	}
 }

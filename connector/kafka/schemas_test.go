@@ -281,7 +281,7 @@ func testSchemaSink(t *testing.T, encode string) {
 		t.Fatal(got, err)
 	}
 	spec.Format = formatDebezium
-	if err := Factory().CheckSink(spec); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
+	if err := Factory().CheckSink(t.Context(), spec); sqlerr.CodeOf(err) != sqlerr.FeatureNotSupported {
 		t.Error(err)
 	}
 }

@@ -138,7 +138,7 @@ type sink struct {
 	writers      map[int]*writer  // open, by part; exactly once only
 }
 
-func checkSink(s *connector.Spec) error {
+func checkSink(_ context.Context, s *connector.Spec) error {
 	cfg, err := readSink(s, false)
 	if err != nil {
 		return err

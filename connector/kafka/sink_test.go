@@ -49,7 +49,7 @@ func rows(lines ...string) *arrowbatch.Batch {
 
 func openWriter(t testing.TB, s *connector.Spec) connector.Writer {
 	t.Helper()
-	if err := Factory().CheckSink(s); err != nil {
+	if err := Factory().CheckSink(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	k, err := Factory().Sink(testContext(t), s)

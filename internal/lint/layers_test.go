@@ -119,7 +119,7 @@ var libraries = map[string][]string{
 	"github.com/pierrec/lz4":            {"format"},
 	"google.golang.org/protobuf":        {"format"},
 	"github.com/zeebo/xxh3":             nil, // anywhere
-	"github.com/jackc/pgx":              {},  // tests only
+	"github.com/jackc/pgx":              {"connector/postgres"},
 	"github.com/lib/pq":                 {},
 	"github.com/twmb/franz-go":          {},
 	"go.uber.org/goleak":                {},

@@ -56,7 +56,7 @@ func (w *world) registry() connector.Registry {
 		"timed": {CheckSource: none, Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
 			return &timed{bad: s.BadRows}, nil
 		}},
-		"ledger": {CheckSink: none, Sink: func(context.Context, *connector.Spec) (connector.Sink, error) {
+		"ledger": {CheckSink: func(context.Context, *connector.Spec) error { return nil }, Sink: func(context.Context, *connector.Spec) (connector.Sink, error) {
 			return &ledger{w}, nil
 		}},
 	}

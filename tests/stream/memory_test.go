@@ -131,7 +131,7 @@ func (w *world) tell(sink, step string, epoch uint64) {
 // factory is the memory connector.
 func (w *world) factory() connector.Factory {
 	return connector.Factory{
-		CheckSource: check, CheckSink: check,
+		CheckSource: check, CheckSink: func(_ context.Context, s *connector.Spec) error { return check(s) },
 		Source: func(_ context.Context, s *connector.Spec) (connector.Source, error) {
 			m := &memorySource{w: w, name: s.Options["name"], cols: s.Columns, bounded: s.Options["bounded"] == "true",
 				bad: s.BadRows}
