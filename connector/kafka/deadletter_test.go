@@ -271,7 +271,7 @@ func TestDeadLetterOptions(t *testing.T) {
 			t.Errorf("%v: %v", c.options, err)
 		}
 	}
-	err := Factory().CheckSink(kvSpec("b:1", formatUpsert, "dead_letter", "t"))
+	err := Factory().CheckSink(t.Context(), kvSpec("b:1", formatUpsert, "dead_letter", "t"))
 	wantError(t, err, sqlerr.InvalidParameterValue, `option "dead_letter" names the sink's own topic`)
 }
 
