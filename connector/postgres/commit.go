@@ -1,11 +1,9 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/spawn"
@@ -27,7 +25,7 @@ func (s *sink) Commit(ctx context.Context, e connector.Epoch, parts [][]byte) er
 	if len(todo) == 1 {
 		return s.commitPart(ctx, e, &todo[0])
 	}
-	g, ctx := spawn.NewGroup(ctx)
+	g, _ := spawn.NewGroup(ctx)
 	for i := range todo {
 		g.Go(fmt.Sprintf("postgres part %d", todo[i].Part), func(ctx context.Context) error {
 			return s.commitPart(ctx, e, &todo[i])
@@ -114,30 +112,12 @@ func (s *sink) writePieces(ctx context.Context, c *session, e connector.Epoch, p
 	return err
 }
 
-// writePiece writes the rows of one piece; more: another one follows in this
-// transaction.
+// writePiece is tryPiece; its error names the row.
 func (s *sink) writePiece(ctx context.Context, c *session, p *piece, more bool) error {
-	data := io.MultiReader(bytes.NewReader(copyHeader), bytes.NewReader(p.tuples), bytes.NewReader(copyTrailer))
-	if _, err := c.pg.CopyFrom(ctx, data, c.t.copyRows); err != nil {
-		return err
+	if err := s.tryPiece(ctx, c, p, more); err != nil {
+		return s.blame(ctx, c, p, err)
 	}
-	if c.t.direct {
-		return nil
-	}
-	sql := ""
-	if p.gone > 0 {
-		sql += c.t.removeKeys + "; "
-	}
-	if p.goneNulls > 0 {
-		sql += c.t.removeNulls + "; "
-	}
-	if p.rows > p.gone {
-		sql += c.t.merge + "; "
-	}
-	if more {
-		sql += "TRUNCATE " + stage
-	}
-	return run(ctx, c.pg, sql)
+	return nil
 }
 
 // writeNow writes a piece at once, in a transaction of its own.

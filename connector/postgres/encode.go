@@ -219,31 +219,27 @@ func readPiece(raw []byte) (*piece, error) {
 	return &piece{be.Uint32(raw[4:]), be.Uint32(raw[8:]), be.Uint32(raw[12:]), raw[pieceHead:]}, nil
 }
 
-// tuple returns the bytes of tuple n of a piece, nil if there is none.
-func (p *piece) tuple(n int) []byte {
+// starts returns where each tuple of a piece begins, and the end of the last one.
+func (p *piece) starts() []int {
 	be := binary.BigEndian
-	b := p.tuples
-	for ; ; n-- {
-		if len(b) < 2 {
-			return nil
-		}
-		end := 2
-		for range be.Uint16(b) {
-			if len(b) < end+4 {
-				return nil
+	at, out := 0, []int{0}
+	for at+2 <= len(p.tuples) {
+		fields := be.Uint16(p.tuples[at:])
+		at += 2
+		for range fields {
+			if at+4 > len(p.tuples) {
+				return out
 			}
-			size := be.Uint32(b[end:])
-			end += 4
+			size := be.Uint32(p.tuples[at:])
+			at += 4
 			if size != math.MaxUint32 {
-				end += int(size)
+				at += int(size)
 			}
 		}
-		if end > len(b) {
-			return nil
+		if at > len(p.tuples) {
+			return out
 		}
-		if n == 0 {
-			return b[:end]
-		}
-		b = b[end:]
+		out = append(out, at)
 	}
+	return out
 }

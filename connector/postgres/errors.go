@@ -53,7 +53,12 @@ func (c *config) explain(err error, doing string) error {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return c.serverError(pg, doing)
+		e := c.serverError(pg, doing)
+		var row *rowError
+		if errors.As(err, &row) && row.row != "" {
+			e.Detail = strings.TrimPrefix(e.Detail+"\nRow: "+row.row, "\n")
+		}
+		return e
 	}
 	e := sqlerr.New(sqlerr.ConnectionFailure, "%s failed: %s: %s", doing, c.address, reason(err))
 	e.Permanent = !retriable(err)
