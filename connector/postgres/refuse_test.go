@@ -267,7 +267,8 @@ func TestAwayAtCreate(t *testing.T) {
 	s.Options["host"] = "192.0.2.1" // nobody answers there
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := Factory().CheckSink(ctx, s); !errors.Is(err, context.DeadlineExceeded) && sqlerr.CodeOf(err) != sqlerr.ConnectionFailure {
+	err = Factory().CheckSink(ctx, s)
+	if !errors.Is(err, context.DeadlineExceeded) && sqlerr.CodeOf(err) != sqlerr.ConnectionFailure {
 		t.Error(err)
 	}
 }

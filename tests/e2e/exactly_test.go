@@ -32,19 +32,19 @@ func envCount(t *testing.T, name string, def int) int {
 	return n
 }
 
-// restartable is a broker of the test's own, which can be killed and started
-// again with its data.
+// restartable is a broker, or a PostgreSQL server, of the test's own, which can be
+// killed and started again with its data.
 type restartable struct {
-	t    *testing.T
-	name string
+	t             *testing.T
+	service, name string
 }
 
 func (r *restartable) script(args ...string) string {
-	cmd := exec.Command(filepath.Join("..", "..", "scripts", "kafka"), args...)
+	cmd := exec.Command(filepath.Join("..", "..", "scripts", r.service), args...)
 	cmd.Env = append(os.Environ(), "STREAMSQL_INSTANCE="+r.name, "STREAMSQL_OWNER="+strconv.Itoa(os.Getpid()))
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("scripts/kafka %v: %v", args, err)
+		r.t.Fatalf("scripts/%s %v: %v", r.service, args, err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -53,7 +53,7 @@ func (r *restartable) script(args ...string) string {
 func ownBroker(t *testing.T) (*restartable, *broker) {
 	t.Helper()
 	testenv.Kafka(t) // where there is none, there is no other
-	r := &restartable{t, testenv.Unique(t, "e2e")}
+	r := &restartable{t, "kafka", testenv.Unique(t, "e2e")}
 	t.Cleanup(func() { r.script("stop") })
 	addr := r.script("start")
 	kc, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
