@@ -28,8 +28,8 @@ func pgSinkSetUp(c *db, k *broker, url, schema, in string) {
 	c.exec(fmt.Sprintf(`CREATE SOURCE ids (id bigint, k int)
 		WITH (connector = 'kafka', brokers = '%s', topic = '%s') FORMAT PLAIN ENCODE JSON`, k.addr, in))
 	sink := func(name, options, format, query string) {
-		c.exec(fmt.Sprintf(`CREATE SINK %s WITH (connector = 'postgres', url = '%s', schema = '%s', table = '%[1]s',
-			create_table = 'on'%s) FORMAT %s AS %s`, name, url, schema, options, format, query))
+		c.exec(fmt.Sprintf(`CREATE SINK %s WITH (connector = 'postgres', url = '%s', schema = '%s', table = '%s',
+			create_table = 'on'%s) FORMAT %s AS %s`, name, url, schema, name, options, format, query))
 	}
 	sink("plain", ", output_mode = 'append'", "PLAIN", "SELECT id, k::text AS k FROM ids WHERE k <> 3")
 	sink("live", ", output_mode = 'append', trigger = 'real_time', checkpoint_interval = '100 ms'", "PLAIN",
