@@ -194,7 +194,7 @@ func TestKeyOptions(t *testing.T) {
 		"does not support KEY ENCODE XML":                                 Factory().CheckSource(other),
 		`unrecognized option "delimiter" of KEY ENCODE JSON`:              Factory().CheckSource(option),
 		`ENCODE AVRO needs option "schema_registry_url" or "schema"`:      Factory().CheckSource(schema),
-		"does not take KEY ENCODE: the key of a sink is a JSON object":    Factory().CheckSink(sink),
+		"does not take KEY ENCODE: the key of a sink is a JSON object":    Factory().CheckSink(t.Context(), sink),
 		`connector "kafka" does not read FORMAT DEBEZIUM with ENCODE CSV`: Factory().CheckSource(csvEvents()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
