@@ -36,7 +36,7 @@ var ownRelations = []ownRelation{
 		"restarts int8!", "rows_in int8!", "rows_out int8!", "late_rows int8!", "bad_rows int8!",
 		"failed_rows int8!", "dead_letters int8!", "state_bytes int8!", "error_code text", "error text"}},
 	{"progress", []string{"query_id int8!", "query name!", "run text!", "epoch int8!", "at timestamptz!", "idle bool!",
-		"rows_in int8!", "bad_rows int8!", "rows_out int8!", "input_rows_per_second float8",
+		"rows_in int8!", "bad_rows int8!", "dead_letters int8!", "rows_out int8!", "input_rows_per_second float8",
 		"processed_rows_per_second float8!", "duration_ms float8!", "look_ms float8!", "work_ms float8!",
 		"store_ms float8!", "deliver_ms float8!", "watermark timestamptz", "progress json!"}},
 	{"operators", []string{"query_id int8!", "query name!", "operator int8!", "name text!", "rows_in int8!",

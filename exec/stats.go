@@ -81,7 +81,8 @@ type StatsValues struct {
 // Since sets the counters to what was counted between two checkpoints, as Counts gives
 // them.
 func (v *StatsValues) Since(now, before []int64) {
-	for i, c := range []*int64{&v.RowsIn, &v.RowsOut, &v.Late, &v.Partial, &v.NullTime, &v.Dups, &v.Failed} {
+	for i, c := range []*int64{&v.RowsIn, &v.RowsOut, &v.Late, &v.Partial, &v.NullTime, &v.Dups, &v.Failed,
+		&v.DeadLetters} {
 		*c = 0
 		if i < len(now) {
 			*c = now[i]

@@ -91,7 +91,7 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 func (p *systemProvider) progress(r *catalog.Rows) error {
 	for _, g := range p.m.Progress() {
 		v := catalog.Vals{"query_id": int64(g.Query), "query": g.Name, "run": g.Run, "epoch": g.Epoch, "at": g.Begun,
-			"idle": g.Idle, "rows_in": g.RowsIn, "bad_rows": g.BadRows, "rows_out": g.RowsOut,
+			"idle": g.Idle, "rows_in": g.RowsIn, "bad_rows": g.BadRows, "dead_letters": g.DeadLetters, "rows_out": g.RowsOut,
 			"processed_rows_per_second": g.ProcessedRate(g.RowsIn), "duration_ms": millis(g.Took),
 			"look_ms": millis(g.Look), "work_ms": millis(g.Work), "store_ms": millis(g.Store),
 			"deliver_ms": millis(g.Deliver), "watermark": known(g.Watermark), "progress": g.JSON()}

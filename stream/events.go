@@ -120,6 +120,7 @@ type sourceJSON struct {
 	LatestOffset           map[string]string `json:"latestOffset"`
 	NumInputRows           int64             `json:"numInputRows"`
 	NumBadRows             int64             `json:"numBadRows"`
+	NumDeadLetters         int64             `json:"numDeadLetters,omitempty"`
 	InputRowsPerSecond     *float64          `json:"inputRowsPerSecond,omitempty"`
 	ProcessedRowsPerSecond float64           `json:"processedRowsPerSecond"`
 }
@@ -130,7 +131,8 @@ type sinkJSON struct {
 }
 
 // JSON returns the progress as Spark's StreamingQueryProgress says it, as far as the
-// same things are known; names of our own are numBadRows and operatorId.
+// same things are known; names of our own are numBadRows,
+// numDeadLetters and operatorId.
 func (p *Progress) JSON() []byte {
 	j := progressJSON{ID: p.Query, RunID: p.Run, Name: p.Name, Timestamp: isoTime(p.Begun), BatchID: p.Epoch,
 		BatchDuration: p.Took.Milliseconds(), NumInputRows: p.RowsIn, InputRowsPerSecond: p.InputRate(p.RowsIn),
@@ -151,8 +153,8 @@ func (p *Progress) JSON() []byte {
 		}
 	}
 	for _, s := range p.Sources {
-		j.Sources = append(j.Sources, sourceJSON{s.Name, s.From, s.Until, s.Latest, s.Rows, s.Bad, p.InputRate(s.Rows),
-			p.ProcessedRate(s.Rows)})
+		j.Sources = append(j.Sources, sourceJSON{s.Name, s.From, s.Until, s.Latest, s.Rows, s.Bad, s.DeadLetters,
+			p.InputRate(s.Rows), p.ProcessedRate(s.Rows)})
 	}
 	l := &p.Latencies
 	j.Latencies = latenciesJSON{quantiles(&l.Processing), quantiles(&l.Queuing), quantiles(&l.EndToEnd), []taskJSON{}}

@@ -27,6 +27,9 @@ type Progress struct {
 	RowsIn  int64
 	BadRows int64
 	RowsOut int64
+	// DeadLetters are records that could not be read, and rows that could not be
+	// written, that were sent elsewhere.
+	DeadLetters int64
 	// Err is why a run ended.
 	Err error
 	// Took is the whole epoch. In it the sources were asked how far they reach (Look),
@@ -143,8 +146,8 @@ func (p *recorder) epoch(q *Query, cp *state.Checkpoint, b begun, sources []Sour
 	p.before = out.Begun
 	for _, s := range sources {
 		n := p.last.Reads[s.Operator]
-		s.Rows, s.Bad = s.Rows-n.Rows, s.Bad-n.Bad
-		out.RowsIn, out.BadRows = out.RowsIn+s.Rows, out.BadRows+s.Bad
+		s.Rows, s.Bad, s.DeadLetters = s.Rows-n.Rows, s.Bad-n.Bad, s.DeadLetters-n.DeadLetters
+		out.RowsIn, out.BadRows, out.DeadLetters = out.RowsIn+s.Rows, out.BadRows+s.Bad, out.DeadLetters+s.DeadLetters
 		src := SourceProgress{SourceStatus: s}
 		if until := cp.Offsets[s.Operator]; len(until) <= maxOffsets {
 			src.From, src.Until, src.Latest = p.last.Offsets[s.Operator], until, b.latest[s.Operator]
@@ -154,6 +157,7 @@ func (p *recorder) epoch(q *Query, cp *state.Checkpoint, b begun, sources []Sour
 	for _, op := range ops {
 		op.Since(cp.Counts[op.Key()], p.last.Counts[op.Key()])
 		out.Operators = append(out.Operators, OperatorProgress{op})
+		out.DeadLetters += op.DeadLetters
 		if op.ID == 1 { // the end of the plan: what comes in there is the result
 			out.RowsOut += op.RowsIn
 		}

@@ -52,13 +52,15 @@
 //	buffer_memory       bytes of records read ahead, 64 MB
 //	fetch_max_bytes     of one answer of a broker, 32 MB
 //	fetch_partition_max_bytes  of one partition in it, 4 MB
+//	dead_letter         the topic for records that cannot be decoded; with it the
+//	                    options of a sink that concern delivery and creation of topics
 //
 // Records in Avro and protobuf name their schemas in a registry: the schemas type
 // looks them up once for all readers, in goroutines of its own, and a reader whose
 // next record has a schema that is not known gives no rows until it is. A sink
 // registers the schema of its columns when a writer opens.
 //
-// FORMAT PLAIN takes on_error = 'fail' | 'skip' and the options of the encoding.
+// FORMAT PLAIN takes on_error = 'fail' | 'skip' | 'dead_letter' and the options of the encoding.
 // Metadata columns are key (text, bytea), partition (integer, bigint), offset
 // (bigint), timestamp (timestamptz, timestamp) and headers: jsonb, an object in
 // which the last of several headers of one name counts and a value that is no
@@ -85,7 +87,9 @@
 //	max_message_bytes   of a batch before compression, 1,000,000; a batch that the
 //	                    broker finds too large is halved
 //	buffer_memory       bytes not acknowledged, 32 MB
-//	create_topic        on: create the topic if it is missing, with partitions and
+//	dead_letter         the topic for records that the topic does not take, and rows of
+//	                    which no record can be made; both go in the epoch's transaction
+//	create_topic        on: create the topics if they are missing, with partitions and
 //	                    replication_factor (the broker's defaults if left out)
 //
 // FORMAT PLAIN writes inserts only, or both with op_column; UPSERT writes the row under its key and a
@@ -114,4 +118,7 @@
 //	    or to settle it; an epoch is in the topic if and only if its marker is.
 //	K9  A batch is in the outbox before its epoch can be prepared, and leaves it after the
 //	    epoch's commit has been answered.
+//	K10 A record that the broker refuses leaves its partition before a later one is sent,
+//	    which takes its sequence number; where there are dead letters it is among them in
+//	    the same transaction.
 package kafka

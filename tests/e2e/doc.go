@@ -9,4 +9,6 @@
 //	                       earthquakes.ndjson in full, instead of the excerpts in
 //	                       testdata
 //	STREAMSQL_CRASH_RUNS   how often the crash test kills the server (15)
+//	STREAMSQL_POISON       records in each topic of the test of garbage (12,000; 1,000,000
+//	                       in full)
 package e2e
