@@ -142,6 +142,7 @@ type CreateView struct {
 	Temporary    bool
 	Columns      []Name
 	Options      []Option
+	Savepoint    Name // of FROM SAVEPOINT
 	Query        *Query
 	QuerySpan    Span
 	Emit         Emit
@@ -152,7 +153,9 @@ type CreateView struct {
 type CreateSink struct {
 	Span
 	Name        QualifiedName
+	OrReplace   bool
 	IfNotExists bool
+	Savepoint   Name // of FROM SAVEPOINT
 	From        *Relation
 	Query       *Query
 	QuerySpan   Span
@@ -165,7 +168,9 @@ type CreateSink struct {
 type CreateFlow struct {
 	Span
 	Name        QualifiedName
+	OrReplace   bool
 	IfNotExists bool
+	Savepoint   Name // of FROM SAVEPOINT
 	Sink        QualifiedName
 	Options     []Option
 	Query       *Query

@@ -12,11 +12,13 @@ const (
 
 func (a ControlAction) String() string { return [...]string{"PAUSE", "RESUME", "RESTART"}[a] }
 
-// Control is PAUSE, RESUME or RESTART query.
+// Control is PAUSE, RESUME or RESTART query [FROM SAVEPOINT name].
 type Control struct {
 	Span
 	Action ControlAction
 	Name   QualifiedName
+	// Savepoint is given with RESTART only.
+	Savepoint Name
 }
 
 // Await is AWAIT query [TIMEOUT 'interval'], or AWAIT ANY (Any set, no Name).

@@ -22,6 +22,8 @@ func (w *writer) statement(s Statement) {
 		w.object(s)
 	case *Control, *Await, *Flush, *Subscribe, *Explain, *ExplainWait, *Backup:
 		w.streaming(s)
+	case *CreateSavepoint, *DropSavepoint:
+		w.savepoint(s)
 	case *DeclareCursor, *Fetch, *CloseCursor, *Copy, *Prepare, *Execute, *Deallocate:
 		w.cursor(s)
 	default:
@@ -110,9 +112,12 @@ func (w *writer) create(s Statement) {
 		w.qualified(s.Name)
 		w.nameList(s.Columns)
 		w.options(" WITH ", s.Options, " = ")
+		w.fromSavepoint(s.Savepoint)
 		w.asQuery(s.Query, s.Emit)
 	case *CreateSink:
-		w.s("CREATE SINK ")
+		w.s("CREATE ")
+		w.flag(s.OrReplace, "OR REPLACE ")
+		w.s("SINK ")
 		w.flag(s.IfNotExists, "IF NOT EXISTS ")
 		w.qualified(s.Name)
 		if s.From != nil {
@@ -121,16 +126,20 @@ func (w *writer) create(s Statement) {
 		}
 		w.options(" WITH ", s.Options, " = ")
 		w.format(s.Format)
+		w.fromSavepoint(s.Savepoint)
 		if s.Query != nil {
 			w.asQuery(s.Query, s.Emit)
 		}
 	case *CreateFlow:
-		w.s("CREATE FLOW ")
+		w.s("CREATE ")
+		w.flag(s.OrReplace, "OR REPLACE ")
+		w.s("FLOW ")
 		w.flag(s.IfNotExists, "IF NOT EXISTS ")
 		w.qualified(s.Name)
 		w.s(" INTO ")
 		w.qualified(s.Sink)
 		w.options(" WITH ", s.Options, " = ")
+		w.fromSavepoint(s.Savepoint)
 		w.asQuery(s.Query, s.Emit)
 	}
 }
@@ -421,6 +430,7 @@ func (w *writer) streaming(s Statement) {
 	case *Control:
 		w.s(s.Action.String(), " ")
 		w.qualified(s.Name)
+		w.fromSavepoint(s.Savepoint)
 	case *Await:
 		w.s("AWAIT ")
 		if s.Any {

@@ -127,8 +127,12 @@ func (p *parser) streaming(word string, start int) Statement {
 	switch word {
 	case "pause", "resume", "restart":
 		action := map[string]ControlAction{"pause": Pause, "resume": Resume, "restart": Restart}[word]
-		name := p.qualifiedName()
-		return &Control{Span: p.span(start), Action: action, Name: name}
+		s := &Control{Action: action, Name: p.qualifiedName()}
+		if action == Restart {
+			s.Savepoint = p.fromSavepoint()
+		}
+		s.Span = p.span(start)
+		return s
 	case "await":
 		return p.await(start)
 	case "flush":

@@ -68,9 +68,11 @@ func (p *parser) create(start int) Statement {
 		p.I++
 	}
 	at := p.I
+	if !replace && !temp && p.Accept("savepoint") {
+		return p.createSavepoint(start)
+	}
 	kind := p.kind("CREATE")
-	isView := kind == KindView || kind == KindMaterializedView
-	if replace && !isView || temp && kind != KindTable && kind != KindView {
+	if replace && (kind == KindTable || kind == KindSource) || temp && kind != KindTable && kind != KindView {
 		dialect.Fail(p.SyntaxAt(at))
 	}
 	switch kind {
@@ -85,9 +87,9 @@ func (p *parser) create(start int) Statement {
 		s.Span = p.span(start)
 		return s
 	case KindSink:
-		return p.createSink(start)
+		return p.createSink(start, replace)
 	case KindFlow:
-		return p.createFlow(start)
+		return p.createFlow(start, replace)
 	}
 	v := &CreateView{Materialized: kind == KindMaterializedView, OrReplace: replace, Temporary: temp}
 	return p.createView(start, v)
@@ -100,6 +102,9 @@ func (p *parser) createView(start int, s *CreateView) Statement {
 		s.Columns = p.columnList()
 	}
 	s.Options = p.optionalWith()
+	if s.Materialized {
+		s.Savepoint = p.fromSavepoint()
+	}
 	p.Need("as")
 	s.Query, s.QuerySpan = p.querySpan()
 	s.Emit = p.emit()
@@ -133,11 +138,13 @@ func (p *parser) emit() Emit {
 	return EmitDefault
 }
 
-func (p *parser) createSink(start int) Statement {
-	s := &CreateSink{IfNotExists: p.ifNotExists()}
+func (p *parser) createSink(start int, replace bool) Statement {
+	s := &CreateSink{OrReplace: replace, IfNotExists: p.ifNotExists()}
 	s.Name = p.qualifiedName()
 	for {
 		switch {
+		case p.savepointAhead() && s.Savepoint.Text == "" && s.Query == nil:
+			s.Savepoint = p.fromSavepoint()
 		case p.Is("from") && s.From == nil && s.Query == nil:
 			p.I++
 			s.From = &Relation{Pos: p.Pos(), Name: p.qualifiedName()}
@@ -156,12 +163,13 @@ func (p *parser) createSink(start int) Statement {
 	}
 }
 
-func (p *parser) createFlow(start int) Statement {
-	s := &CreateFlow{IfNotExists: p.ifNotExists()}
+func (p *parser) createFlow(start int, replace bool) Statement {
+	s := &CreateFlow{OrReplace: replace, IfNotExists: p.ifNotExists()}
 	s.Name = p.qualifiedName()
 	p.Need("into")
 	s.Sink = p.qualifiedName()
 	s.Options = p.optionalWith()
+	s.Savepoint = p.fromSavepoint()
 	p.Need("as")
 	s.Query, s.QuerySpan = p.querySpan()
 	s.Emit = p.emit()

@@ -223,6 +223,9 @@ func (p *parser) cascade() bool {
 }
 
 func (p *parser) drop(start int) Statement {
+	if p.Accept("savepoint") {
+		return p.dropSavepoint(start)
+	}
 	s := &Drop{Kind: p.kind("DROP")}
 	s.IfExists = p.ifExists()
 	s.Names = p.qualifiedNames()
