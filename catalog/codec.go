@@ -41,6 +41,8 @@ type objectRecord struct {
 	DependsOn     []ObjectID        `json:"depends_on,omitempty"`
 	Diverts       []ObjectID        `json:"diverts,omitempty"`
 	Comment       string            `json:"comment,omitempty"`
+	Origin        *Origin           `json:"origin,omitempty"`
+	Layout        uint32            `json:"layout,omitempty"`
 }
 
 type columnRecord struct {
@@ -136,7 +138,8 @@ func EncodeObject(o *Object) ([]byte, error) {
 	r := objectRecord{ID: o.ID, Schema: o.Name.Schema, Name: o.Name.Name, Kind: o.Kind.String(), Key: o.Key,
 		AppendOnly: o.AppendOnly, Options: o.Options, Format: o.Format, Encode: o.Encode,
 		FormatOptions: o.FormatOptions, Query: o.Query, TimeZone: o.TimeZone, SQL: o.SQL, Into: o.Into,
-		DependsOn: o.DependsOn, Comment: o.Comment, KeyConstraint: o.KeyConstraint, Diverts: o.Diverts}
+		DependsOn: o.DependsOn, Comment: o.Comment, KeyConstraint: o.KeyConstraint, Diverts: o.Diverts,
+		Origin: o.Origin, Layout: o.Layout}
 	for _, c := range o.Columns {
 		r.Columns = append(r.Columns, columnRecord{c.Name, encodeType(c.Type), c.NotNull, c.Default,
 			c.Generated, c.Meta, c.Hidden, c.Comment})
@@ -156,7 +159,8 @@ func DecodeObject(data []byte) (*Object, error) {
 	o := &Object{ID: r.ID, Name: Name{r.Schema, r.Name}, Kind: kindsByName[r.Kind], Key: r.Key,
 		AppendOnly: r.AppendOnly, Options: r.Options, Format: r.Format, Encode: r.Encode,
 		FormatOptions: r.FormatOptions, Query: r.Query, TimeZone: r.TimeZone, SQL: r.SQL, Into: r.Into,
-		DependsOn: r.DependsOn, Comment: r.Comment, KeyConstraint: r.KeyConstraint, Diverts: r.Diverts}
+		DependsOn: r.DependsOn, Comment: r.Comment, KeyConstraint: r.KeyConstraint, Diverts: r.Diverts,
+		Origin: r.Origin, Layout: r.Layout}
 	if o.Kind == 0 {
 		return nil, sqlerr.New(sqlerr.DataCorrupted, "stored catalog object %q has the unknown kind %q", r.Name, r.Kind)
 	}

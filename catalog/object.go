@@ -95,6 +95,32 @@ type Object struct {
 	Diverts []ObjectID
 	// Comment is the text of COMMENT ON.
 	Comment string
+	// Origin is where the query's state comes from, once that was another definition
+	// or a savepoint; nil: it began with the object.
+	Origin *Origin
+	// Layout tells stored rows from those that the object had with other columns; 0: it
+	// had none.
+	Layout uint32
+}
+
+// Origin says what the state of a continuous query is made of when its definition has
+// been replaced, or its state taken from a savepoint.
+type Origin struct {
+	// Change is a number that no other change has. The query's checkpoint has it once the
+	// change is carried out.
+	Change uint32 `json:"change"`
+	// Savepoint is the number of the savepoint that the state is taken from; 0: the
+	// query's own is.
+	Savepoint uint32 `json:"savepoint,omitempty"`
+	// Nodes are the numbers of the plan's nodes in pre-order; nil: 1, 2, 3 and so on.
+	Nodes []int `json:"nodes,omitempty"`
+	// Keep are the nodes whose state is kept, and Replay those of them that give once more
+	// what they hold. Whole: all are kept, and so are the rows of the result.
+	Keep   []int `json:"keep,omitempty"`
+	Replay []int `json:"replay,omitempty"`
+	Whole  bool  `json:"whole,omitempty"`
+	// Settled: what the sink had prepared has been committed before the change.
+	Settled bool `json:"settled,omitempty"`
 }
 
 // Relation tells whether the object can be read in FROM.

@@ -55,6 +55,8 @@ var ownRelations = []ownRelation{
 		"code text!", "error text!", "\"row\" text!"}},
 	{"checkpoints", []string{"query_id int8!", "query name!", "epoch int8!", "plan text!", "finished bool!",
 		"offsets json!", "watermarks json!"}},
+	{"savepoints", []string{"name name!", "query_id int8!", "query name!", "kind text!", "epoch int8!",
+		"created_at timestamptz!", "bytes int8!", "offsets json!", "definition text!"}},
 	{"pools", []string{"name text!", "queries int8!", "running int8!"}},
 	{"sessions", []string{"pid int4!", "\"user\" name!", "database name!", "application text!", "client text",
 		"state text!", "query text!", "started_at timestamptz!"}},

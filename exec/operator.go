@@ -65,6 +65,9 @@ type Runtime struct {
 	Part, Parts int
 	// Eager: results leave as they arise.
 	Eager bool
+	// Replay: the operator gives all that it holds in the first epoch, as if none of it
+	// had left before.
+	Replay bool
 	// Fail takes the rows of b that failed, with their ops. In a finite read it
 	// returns the first error, which ends the read; in a continuous query it
 	// records them and returns nil.

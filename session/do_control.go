@@ -43,6 +43,9 @@ func (s *Session) prepareControl(_ *input, tree sql.Statement) (*statement, erro
 			if err != nil {
 				return "", err
 			}
+			if t.Savepoint.Text != "" {
+				return t.Action.String(), s.restartFrom(ctx, t, o)
+			}
 			return t.Action.String(), s.srv.Queries.Control(ctx, o, t.Action)
 		case *sql.Flush:
 			if err := s.outsideBlock(ctx, "FLUSH"); err != nil {

@@ -71,10 +71,12 @@ func (s *Session) newObject(n catalog.Name, k catalog.Kind, pos int) (*catalog.O
 	return &catalog.Object{ID: id, Name: n, Kind: k}, nil
 }
 
-// statementSQL is a statement's text for SHOW CREATE, with secrets hidden.
+// statementSQL is a statement's text for SHOW CREATE, with secrets hidden and without
+// what it says of an object that was there before.
 func statementSQL(text string, tree sql.Statement) string {
 	raw := tree.Extent().Of(text)
-	hide := false
+	orReplace, savepoint := replaces(tree)
+	hide := orReplace || savepoint.Text != ""
 	lists := optionLists(tree)
 	for _, opts := range lists {
 		for i := range *opts {
@@ -99,7 +101,19 @@ func statementSQL(text string, tree sql.Statement) string {
 			}
 		}
 	}
+	forgetOrigin(one)
 	return sql.FormatStatement(one)
+}
+
+func forgetOrigin(tree sql.Statement) {
+	switch t := tree.(type) {
+	case *sql.CreateView:
+		t.OrReplace, t.Savepoint = false, sql.Name{}
+	case *sql.CreateSink:
+		t.OrReplace, t.Savepoint = false, sql.Name{}
+	case *sql.CreateFlow:
+		t.OrReplace, t.Savepoint = false, sql.Name{}
+	}
 }
 
 // optionLists are the WITH lists of a CREATE statement.
@@ -177,18 +191,4 @@ func (s *Session) createSource(_ context.Context, in *input, t *sql.CreateSource
 		return err
 	}
 	return s.putTable(in.text, o, &t.TableDef)
-}
-
-// createQuery makes a materialized view, a sink or a flow.
-func (s *Session) createQuery(ctx context.Context, in *input, tree sql.Statement) error {
-	o, plan, err := s.define(ctx, in.text, tree)
-	if err != nil {
-		return err
-	}
-	if plan != nil {
-		for _, w := range plan.Warnings {
-			s.client.Notice(w)
-		}
-	}
-	return s.begin().catalogTx().Create(o)
 }

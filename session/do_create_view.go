@@ -146,17 +146,23 @@ func replaceable(snap *catalog.Snapshot, old, o *catalog.Object) error {
 }
 
 // define plans the query of a materialized view, a sink or a flow and returns
-// the object to be created; the plan is nil for a sink without a query.
-func (s *Session) define(ctx context.Context, text string, tree sql.Statement) (*catalog.Object, *ContinuousPlan,
-	error) {
+// the object to be created, or the new version of old; the plan is nil for a sink
+// without a query.
+func (s *Session) define(ctx context.Context, text string, tree sql.Statement, old *catalog.Object) (
+	*catalog.Object, *ContinuousPlan, error,
+) {
 	name, kind, _ := created(tree)
-	full, err := s.newName(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	o, err := s.newObject(full, kind, name.Pos())
-	if err != nil {
-		return nil, nil, err
+	o := &catalog.Object{Kind: kind}
+	if old != nil {
+		o.ID, o.Name, o.Comment = old.ID, old.Name, old.Comment
+	} else {
+		full, err := s.newName(name)
+		if err == nil {
+			o, err = s.newObject(full, kind, name.Pos())
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	o.SQL = statementSQL(text, tree)
 	d := &Definition{Object: o}
@@ -172,10 +178,6 @@ func (s *Session) define(ctx context.Context, text string, tree sql.Statement) (
 }
 
 func (s *Session) defineView(text string, t *sql.CreateView, d *Definition) (*catalog.Object, *ContinuousPlan, error) {
-	if t.OrReplace {
-		return nil, nil, sqlerr.Unsupported("a materialized view cannot be replaced").At(t.Start).
-			WithHint("DROP it and CREATE it again.")
-	}
 	var err error
 	if d.Object.Options, err = takeOptions(d.Object.Kind, t.Options, false); err != nil {
 		return nil, nil, err

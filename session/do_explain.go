@@ -103,11 +103,15 @@ func (s *Session) explainer(in *input, tree sql.Statement) ([]types.Type, explai
 		if v, ok := t.(*sql.CreateView); ok && !v.Materialized {
 			return s.explainQuery(in, v.Query)
 		}
-		_, plan, err := s.define(in.ctx, in.text, t)
+		d, err := s.defined(in.ctx, in.text, t)
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, noAnalyze(plan.Explain), nil
+		if d.Assessment != nil {
+			d.Tell(d.Plan, d.o.Layout != 0 && d.o.Layout == d.o.Origin.Change)
+			return nil, noAnalyze(func(o ExplainOptions) ([]string, error) { return explainPlan(d.Plan, o) }), nil
+		}
+		return nil, noAnalyze(d.plan.Explain), nil
 	case *sql.CreateTable:
 		if t.As != nil {
 			return s.explainQuery(in, t.As)

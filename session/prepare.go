@@ -169,6 +169,8 @@ func (s *Session) dispatchObject(in *input, tree sql.Statement) (*statement, err
 		return s.prepareAlter(in, t), nil
 	case *sql.Control, *sql.Await, *sql.Flush:
 		return s.prepareControl(in, t)
+	case *sql.CreateSavepoint, *sql.DropSavepoint:
+		return s.prepareSavepoint(t), nil
 	case *sql.ExplainWait:
 		return s.prepareExplainWait(t)
 	}

@@ -18,7 +18,8 @@ func NewSystemProvider(m *stream.Manager, store *state.Store) catalog.SystemProv
 	fill := map[string]func(*catalog.Rows) error{"queries": p.queries, "progress": p.progress,
 		"operators": p.operators, "state": p.state, "pools": p.pools, "splits": p.splits,
 		"watermarks": p.watermarks, "checkpoints": p.checkpoints, "bad_rows": p.badRows,
-		"failed_rows": p.failedRows, "late_rows": p.lateRows, "reads": p.reads}
+		"failed_rows": p.failedRows, "late_rows": p.lateRows, "reads": p.reads,
+		"savepoints": p.savepoints}
 	return func(name string, cols []catalog.Column) (*arrowbatch.Batch, error) {
 		rows := catalog.NewRows(cols)
 		if fn := fill[name]; fn != nil {
@@ -234,6 +235,33 @@ func (p *systemProvider) checkpoints(r *catalog.Rows) error {
 			"finished": c.Finished, "offsets": offsets, "watermarks": marks})
 		return nil
 	})
+}
+
+func (p *systemProvider) savepoints(r *catalog.Rows) error {
+	all, err := p.m.Savepoints()
+	if err != nil {
+		return err
+	}
+	for _, sp := range all {
+		c, err := p.store.Last(sp.ID)
+		if err != nil {
+			return err
+		}
+		o, err := catalog.DecodeObject(sp.Object)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue // dropped meanwhile
+		}
+		offsets, err := json.Marshal(c.Offsets)
+		if err != nil {
+			return err
+		}
+		r.Row(catalog.Vals{"name": sp.Name, "query_id": int64(sp.Query), "query": sp.Of, "kind": sp.Kind, "epoch": sp.Epoch,
+			"created_at": sp.Created, "bytes": sp.Bytes, "offsets": offsets, "definition": o.SQL})
+	}
+	return nil
 }
 
 func (p *systemProvider) badRows(r *catalog.Rows) error {

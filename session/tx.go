@@ -188,31 +188,49 @@ func (t *tx) catalogTx() *catalog.Tx {
 
 // apply makes the changes durable: the catalog's, then the rows, with queries
 // started in between (they see the rows as they see any later ones). What was
-// done is undone when a step fails; drops come last, since they cannot be.
+// done is undone when a step fails; drops come last, since they cannot be. Queries that
+// are replaced stand still until all is done.
 func (t *tx) apply(ctx context.Context) error {
 	changed := t.cat != nil && t.cat.Changed()
 	if changed {
-		if err := t.cat.Commit(); err != nil {
-			return err
-		}
-		if err := t.startQueries(ctx); err != nil {
-			return err
-		}
-	}
-	if t.writes != nil {
-		err := t.writes.Commit()
-		t.writes = nil
+		done, err := t.hold(ctx)
 		if err != nil {
-			if changed {
-				t.undo(ctx, t.cat.Created(), t.cat.Replaced())
-			}
 			return err
 		}
-	}
-	if changed {
+		applied := false
+		defer func() { done(applied) }()
+		if err := t.commitAll(ctx); err != nil {
+			return err
+		}
+		applied = true
 		t.dropData(ctx)
+		return nil
 	}
-	return nil
+	if t.writes == nil {
+		return nil
+	}
+	err := t.writes.Commit()
+	t.writes = nil
+	return err
+}
+
+// commitAll commits the change of the catalog and then the rows.
+func (t *tx) commitAll(ctx context.Context) error {
+	if err := t.cat.Commit(); err != nil {
+		return err
+	}
+	if err := t.startQueries(ctx); err != nil {
+		return err
+	}
+	if t.writes == nil {
+		return nil
+	}
+	err := t.writes.Commit()
+	t.writes = nil
+	if err != nil {
+		t.undo(ctx, t.cat.Created(), t.cat.Replaced())
+	}
+	return err
 }
 
 func (t *tx) startQueries(ctx context.Context) error {
@@ -229,7 +247,8 @@ func (t *tx) startQueries(ctx context.Context) error {
 	}
 	var altered []*catalog.Object
 	for _, o := range t.cat.Replaced() {
-		if old := t.cat.Before(o.ID); !o.Runs() || old.Name == o.Name && maps.Equal(old.Options, o.Options) {
+		old := t.cat.Before(o.ID)
+		if !o.Runs() || changeOf(old) != changeOf(o) || old.Name == o.Name && maps.Equal(old.Options, o.Options) {
 			continue
 		}
 		if err := t.s.srv.Queries.Alter(ctx, o); err != nil {

@@ -36,6 +36,16 @@ type Checkpoint struct {
 	Reads  map[string]ReadCount `json:"reads,omitempty"`
 	// Plan is the fingerprint of the plan that the state belongs to.
 	Plan string `json:"plan,omitempty"`
+	// Change names the last change of the query's definition or state that the state
+	// has been brought to; 0: none.
+	Change uint32 `json:"change,omitempty"`
+	// Fresh: the query has begun anew; Epoch alone goes on.
+	Fresh bool `json:"fresh,omitempty"`
+	// Replay are the operators that give what they hold in the next epoch, whose results
+	// the operators above them have not seen. Refill: what the view's rows are made of is
+	// read anew in it, and takes the place of the rows that are there.
+	Replay []int `json:"replay,omitempty"`
+	Refill bool  `json:"refill,omitempty"`
 	// Finished is set when a bounded query has ended.
 	Finished bool `json:"finished,omitempty"`
 }
@@ -67,11 +77,7 @@ func (s *Store) Commit(c *Checkpoint, deltas ...*Delta) error {
 		d.Discard()
 	}
 	if c != nil {
-		v, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		if err := b.Set(prefix32(spaceCheckpoint, c.Query), v, nil); err != nil {
+		if err := stageCheckpoint(b, c); err != nil {
 			return err
 		}
 	}
@@ -87,9 +93,25 @@ func (s *Store) Commit(c *Checkpoint, deltas ...*Delta) error {
 	return nil
 }
 
-// Last returns the query's last checkpoint, nil when there is none.
-func (s *Store) Last(query uint32) (*Checkpoint, error) {
-	v, closer, err := s.db.Get(prefix32(spaceCheckpoint, query))
+func stageCheckpoint(b *pebble.Batch, c *Checkpoint) error {
+	v, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return b.Set(prefix32(spaceCheckpoint, c.Query), v, nil)
+}
+
+// Last returns the last checkpoint of a query, or that of a savepoint; nil when there
+// is none.
+func (s *Store) Last(query uint32) (*Checkpoint, error) { return lastIn(s.db, query) }
+
+// LastIn is Last of what from shows.
+func (s *Store) LastIn(from *Snapshot, query uint32) (*Checkpoint, error) {
+	return lastIn(from.s, query)
+}
+
+func lastIn(r pebble.Reader, query uint32) (*Checkpoint, error) {
+	v, closer, err := r.Get(prefix32(spaceCheckpoint, query))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}

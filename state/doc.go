@@ -23,4 +23,7 @@
 //	S7  Whoever fails to commit has changed nothing.
 //	S8  A directory has a whole store or, after a crash while it was made, the mark
 //	    that there is none yet.
+//	S9  A savepoint is seen when it is whole, and does not change then.
+//	S10  A change of a query's state is done with the checkpoint that names it, and can be
+//	    made again until then.
 package state

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -13,7 +14,8 @@ import (
 // value's meaning adds one, and a step to migrate that reads the version before.
 //
 //	1  first format
-const Format = 1
+//	2  savepoints; what sinks have sent has a kind of record of its own
+const Format = 2
 
 var formatKey = []byte{spaceMeta, 'f', 'o', 'r', 'm', 'a', 't'}
 
@@ -36,5 +38,47 @@ func checkFormat(db *pebble.DB) error {
 			"the data directory has format %d, this program knows formats up to %d", have, Format).
 			WithHint("Start the version of streamsql that wrote it, or a newer one.")
 	}
+	return migrate(db, have)
+}
+
+// steps are what brings a store from each format to the next, first that from 1. A
+// step stages its changes; they are durable with the new version or not at all.
+var steps = []func(db *pebble.DB, b *pebble.Batch) error{moveOutbox}
+
+// migrate brings a store of an older format up to this program's.
+func migrate(db *pebble.DB, have int) error {
+	if have < 1 {
+		return sqlerr.New(sqlerr.DataCorrupted, "the data directory has format %d, which there never was", have)
+	}
+	for ; have < Format; have++ {
+		b := db.NewBatch()
+		err := steps[have-1](db, b)
+		if err == nil {
+			err = b.Set(formatKey, fmt.Appendf(nil, "%d", have+1), nil)
+		}
+		if err == nil {
+			err = b.Commit(pebble.Sync)
+		}
+		if err = errors.Join(err, b.Close()); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// moveOutbox gives what sinks have sent the kind of record that format 2 has for it.
+// Keys of records of the old kind have another length.
+func moveOutbox(db *pebble.DB, b *pebble.Batch) error {
+	p := []byte{spaceRecord}
+	return scan(db, p, After(p), func(k, v []byte) error {
+		if len(k) != outboxKeyLen || k[5] != outboxBefore {
+			return nil
+		}
+		if err := b.Delete(k, nil); err != nil {
+			return err
+		}
+		to := bytes.Clone(k)
+		to[5] = recordOutbox
+		return b.Set(to, v, nil)
+	})
 }

@@ -12,6 +12,7 @@ const (
 	spaceFeed       byte = 0x05 // | relation u32 | version u64 → changes
 	spaceRelation   byte = 0x06 // | relation u32 → version, next row id
 	spaceRecord     byte = 0x07 // | query u32 | kind u8 | sequence u64 → record
+	spaceSavepoint  byte = 0x08 // | savepoint u32 → Savepoint
 )
 
 // TableID names one table of one operator of one query.

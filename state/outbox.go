@@ -17,7 +17,11 @@ type Outbox struct {
 	prefix []byte
 }
 
-const recordOutbox byte = 1 // the kind in spaceRecord
+const (
+	recordOutbox byte = 0x10 // the kind in spaceRecord
+	// outboxBefore is what it was up to format 1, where late rows had the same.
+	outboxBefore = byte(LateRecord)
+)
 
 // Outbox returns the outbox of a query's sink operator.
 func (s *Store) Outbox(query, operator uint32) *Outbox {
@@ -30,6 +34,9 @@ func (o *Outbox) epoch(part int, epoch uint64) []byte {
 	k = binary.BigEndian.AppendUint16(k, uint16(part))
 	return binary.BigEndian.AppendUint64(k, epoch)
 }
+
+// outboxKeyLen is the length of a piece's key: prefix, part, epoch, number.
+const outboxKeyLen = 28
 
 // Put keeps a piece, head and body joined, under its number. They are copied.
 func (o *Outbox) Put(part int, epoch, number uint64, head, body []byte) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -33,6 +34,9 @@ type RelationSpec struct {
 	Shapes []arrowbatch.Shape
 	Mode   RowMode
 	Key    []int // Keyed only
+	// Layout tells relations of one ID with different columns from each other: see
+	// Change. 0: the first.
+	Layout uint32
 }
 
 // Relation is a stored relation: the rows of a table or a materialized view and
@@ -48,32 +52,69 @@ type Relation struct {
 	oldest  uint64            // feed entries up to this version are gone
 	changed chan struct{}     // closed and renewed at each commit
 	writing sync.Mutex        // held by the one who prepares the next version
+	// replaced: the rows are of other columns now.
+	replaced atomic.Bool
 }
 
-// Relation returns the open relation of spec.ID; the first call opens it.
+// relationRecord is what is stored of a relation beside rows and feed.
+type relationRecord struct {
+	version, nextRow, oldest uint64
+	layout                   uint32
+}
+
+// relationRecordIn reads the record; one that is not there is all zero.
+func relationRecordIn(r pebble.Reader, id uint32) (rec relationRecord, err error) {
+	v, closer, err := r.Get(prefix32(spaceRelation, id))
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		return rec, nil
+	case err != nil:
+		return rec, readError(err)
+	}
+	defer closer.Close()
+	if len(v) != 24 && len(v) != 28 {
+		return rec, sqlerr.New(sqlerr.DataCorrupted, "the record of relation %d is unreadable", id)
+	}
+	rec.version = binary.BigEndian.Uint64(v)
+	rec.nextRow = binary.BigEndian.Uint64(v[8:])
+	rec.oldest = binary.BigEndian.Uint64(v[16:])
+	if len(v) == 28 {
+		rec.layout = binary.BigEndian.Uint32(v[24:])
+	}
+	return rec, nil
+}
+
+func newRelation(s *Store, spec RelationSpec, rec relationRecord) *Relation {
+	return &Relation{RelationSpec: spec, store: s, readers: map[string]uint64{}, changed: make(chan struct{}),
+		version: rec.version, nextRow: rec.nextRow, oldest: rec.oldest}
+}
+
+// Relation returns the open relation of spec.ID; the first call opens it. It fails
+// with 55000 while the stored rows are of another layout.
 func (s *Store) Relation(spec RelationSpec) (*Relation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.relations[spec.ID]; r != nil {
+		if r.Layout != spec.Layout {
+			return nil, errLayout()
+		}
 		return r, nil
 	}
-	r := &Relation{RelationSpec: spec, store: s, readers: map[string]uint64{}, changed: make(chan struct{})}
-	v, closer, err := s.db.Get(prefix32(spaceRelation, spec.ID))
-	switch {
-	case errors.Is(err, pebble.ErrNotFound):
-	case err != nil:
-		return nil, readError(err)
-	default:
-		defer closer.Close()
-		if len(v) != 24 {
-			return nil, sqlerr.New(sqlerr.DataCorrupted, "the record of relation %d is unreadable", spec.ID)
-		}
-		r.version = binary.BigEndian.Uint64(v)
-		r.nextRow = binary.BigEndian.Uint64(v[8:])
-		r.oldest = binary.BigEndian.Uint64(v[16:])
+	rec, err := relationRecordIn(s.db, spec.ID)
+	if err != nil {
+		return nil, err
 	}
+	if rec.version > 0 && rec.layout != spec.Layout {
+		return nil, errLayout()
+	}
+	r := newRelation(s, spec, rec)
 	s.relations[spec.ID] = r
 	return r, nil
+}
+
+func errLayout() error {
+	return sqlerr.New(sqlerr.ObjectNotInState, "the view has been replaced and its rows have not been made anew").
+		WithHint("Its query does that when it runs.")
 }
 
 // DropRelation removes a relation's rows, feed and record.
@@ -152,6 +193,13 @@ func (r *Relation) Moved(reader string, version uint64) {
 	}
 }
 
+// Unfollow ends the registration of one reader.
+func (r *Relation) Unfollow(reader string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.readers, reader)
+}
+
 // Leave ends the registrations of all readers whose names begin with prefix.
 func (r *Relation) Leave(prefix string) {
 	r.mu.Lock()
@@ -182,6 +230,9 @@ func (r *Relation) Changes(from uint64, max int, fn func(version uint64, b *arro
 		last = binary.BigEndian.Uint64(k[5:])
 		return fn(last, b)
 	})
+	if r.replaced.Load() {
+		return last, errReplaced()
+	}
 	if errors.Is(err, errStop) {
 		return last, nil
 	}
@@ -267,7 +318,11 @@ func (r *Relation) rowKey(dst []byte, b *arrowbatch.Batch, i int) []byte {
 	return dst
 }
 
-func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
+func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error { return r.applyTo(d, b, false) }
+
+// applyTo is apply; gone tells that the rows of a Numbered relation that b deletes have
+// been taken out already.
+func (r *Relation) applyTo(d *Delta, b *arrowbatch.Batch, gone bool) error {
 	w := relationWrite{rel: r, version: r.Version() + 1, nextRow: r.nextRow}
 	if r.Mode == Bag {
 		if err := r.applyBag(d, b); err != nil {
@@ -292,6 +347,9 @@ func (r *Relation) apply(d *Delta, b *arrowbatch.Batch) error {
 				d.Delete(key)
 			}
 		case Numbered:
+			if !ins && gone {
+				continue
+			}
 			if !ins {
 				return sqlerr.Internal("relation %d takes inserts only", r.ID)
 			}
@@ -393,11 +451,13 @@ func (r *Relation) stage(b *pebble.Batch, w relationWrite) {
 	r.mu.Lock()
 	oldest := r.oldest
 	r.mu.Unlock()
-	var v [24]byte
-	binary.BigEndian.PutUint64(v[:], w.version)
-	binary.BigEndian.PutUint64(v[8:], w.nextRow)
-	binary.BigEndian.PutUint64(v[16:], oldest)
-	_ = b.Set(prefix32(spaceRelation, r.ID), v[:], nil)
+	v := binary.BigEndian.AppendUint64(make([]byte, 0, 28), w.version)
+	v = binary.BigEndian.AppendUint64(v, w.nextRow)
+	v = binary.BigEndian.AppendUint64(v, oldest)
+	if r.Layout != 0 {
+		v = binary.BigEndian.AppendUint32(v, r.Layout)
+	}
+	_ = b.Set(prefix32(spaceRelation, r.ID), v, nil)
 	r.mu.Lock()
 	r.nextRow = w.nextRow
 	r.mu.Unlock()
@@ -408,6 +468,8 @@ func (r *Relation) published(version uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.version = version
-	close(r.changed)
-	r.changed = make(chan struct{})
+	if !r.replaced.Load() {
+		close(r.changed)
+		r.changed = make(chan struct{})
+	}
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -45,7 +46,27 @@ func (r *Relation) Rows(from Reader, prefix []byte, cols []int) (*RowIter, error
 	if err != nil {
 		return nil, readError(err)
 	}
+	if err := r.readable(from); err != nil {
+		return nil, errors.Join(err, it.Close())
+	}
 	return &RowIter{rel: r, it: it, cols: cols, first: true}, nil
+}
+
+// readable tells whether the rows that from shows are of this relation's columns. One
+// that is replaced is marked before its rows go, so that an unmarked one had its own
+// when from was made.
+func (r *Relation) readable(from Reader) error {
+	if r.replaced.Load() {
+		return errReplaced()
+	}
+	if r.Layout == 0 {
+		return nil
+	}
+	rec, err := relationRecordIn(from.reader(), r.ID)
+	if err == nil && rec.version > 0 && rec.layout != r.Layout {
+		err = errReplaced()
+	}
+	return err
 }
 
 // Close frees the iterator.

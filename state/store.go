@@ -96,7 +96,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, directoryError(name, errors.Join(err, lock.Close()))
 	}
-	if err := errors.Join(checkFormat(db), dropHealed(db), finish()); err != nil {
+	if err := errors.Join(ready(db), finish()); err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
 	id, err := identity(db)
@@ -105,6 +105,14 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	return &Store{db: db, lock: lock, id: id, inMemory: inMemory, dir: name, fs: fs, opts: o,
 		relations: map[uint32]*Relation{}}, nil
+}
+
+// ready brings what is stored to where the server can begin.
+func ready(db *pebble.DB) error {
+	if err := checkFormat(db); err != nil {
+		return err
+	}
+	return errors.Join(dropUnfinished(db), dropHealed(db))
 }
 
 // directoryError says in a user's words why the directory cannot be opened.

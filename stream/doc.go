@@ -23,4 +23,7 @@
 //	Q4  What a query has counted and left out by epoch n is stored with epoch n, so
 //	    that a crash neither loses nor doubles it.
 //	Q5  What fails here fails one query.
+//	Q6  A query whose definition was replaced runs when its state has been brought to the
+//	    new one. Of a plan's operators, those keep their state whose like the old plan had,
+//	    down to the sources; sources are read on from where they are below these alone.
 package stream

@@ -52,13 +52,16 @@ type Manager struct {
 
 	// stopping are rows that stopped sinks.
 	stopping ring[FailedRow]
+	// saves is held while a savepoint is made or dropped.
+	saves turn
 	// running is the number of runs.
 	running atomic.Int64
 }
 
 // NewManager returns a manager without queries.
 func NewManager(cfg Config) *Manager {
-	m := &Manager{cfg: cfg, queries: map[catalog.ObjectID]*Query{}, changed: make(chan struct{})}
+	m := &Manager{cfg: cfg, queries: map[catalog.ObjectID]*Query{}, changed: make(chan struct{}),
+		saves: newTurn()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	if m.cfg.MaxEpochRows == 0 {
 		m.cfg.MaxEpochRows = maxEpochRows
@@ -73,8 +76,8 @@ func NewManager(cfg Config) *Manager {
 // that cannot be started is failed and does not stop the others.
 func (m *Manager) Start() {
 	objects := m.cfg.Catalog.Snapshot().InOrder()
-	snap := m.cfg.Catalog.Snapshot()
-	byID := func(id uint32) *catalog.Object { return snap.ByID(catalog.ObjectID(id)) }
+	byID := m.byID()
+	m.followSaved()
 	// Readers register first: no change may be lost to a query that starts later, or
 	// not at all.
 	for _, o := range objects {

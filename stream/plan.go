@@ -15,12 +15,16 @@ import (
 // planObject plans the query of a materialized view, a sink or a flow, or the
 // feeding of a table with a connector.
 func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, error) {
+	return m.planIn(m.cfg.Catalog.Snapshot(), o, opt)
+}
+
+// planIn is planObject with names looked up in a version of the catalog.
+func (m *Manager) planIn(snap *catalog.Snapshot, o *catalog.Object, opt options) (*planner.Plan, error) {
 	settings, err := settingsOf(o)
 	if err != nil {
 		return nil, err
 	}
-	env := &planner.Env{Resolver: m.cfg.Catalog.Snapshot().WithPath(catalog.DefaultPath), Bounded: m.Bounded,
-		Settings: settings}
+	env := &planner.Env{Resolver: snap.WithPath(catalog.DefaultPath), Bounded: m.Bounded, Settings: settings}
 	target, text, raw := o, o.Query, false
 	if o.Kind == catalog.KindTable {
 		// A fed table is the materialized rows of the source that its options describe.
@@ -38,7 +42,7 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 		target, text = &view, "SELECT * FROM "+sql.QuoteIdent(o.Name.Schema)+"."+sql.QuoteIdent(o.Name.Name)
 	}
 	if o.Kind == catalog.KindFlow {
-		sink := m.cfg.Catalog.Snapshot().ByID(o.Into)
+		sink := snap.ByID(o.Into)
 		if sink == nil {
 			return nil, sqlerr.New(sqlerr.UndefinedObject, "the sink of flow %s is gone", o.Name)
 		}
@@ -56,8 +60,15 @@ func (m *Manager) planObject(o *catalog.Object, opt options) (*planner.Plan, err
 		}
 	}
 	late := func(reads []*catalog.Object) []string { return LateColumns(env.Resolver, o, reads) }
-	return planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names,
+	p, err := planner.Continuous(env, q, target, planner.Options{Mode: opt.mode, Names: names,
 		StateTTL: opt.ttl.Microseconds(), LateColumns: late, Raw: raw})
+	if err != nil || o.Origin == nil || o.Origin.Nodes == nil {
+		return p, err
+	}
+	if !planner.Renumber(p, o.Origin.Nodes) {
+		return nil, errPlan("", "")
+	}
+	return p, nil
 }
 
 // hasGenerated tells whether the object has columns that are computed of others, which a

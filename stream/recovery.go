@@ -24,9 +24,7 @@ func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, pl
 		return nil
 	}
 	if last.Plan != "" && last.Plan != plan {
-		return sqlerr.New(sqlerr.ObjectNotInState, "the query's plan is not the one that its state belongs to").
-			WithDetail("The state was written under plan %s, the plan is %s now.", last.Plan, plan).
-			WithHint("Drop the query and create it again to build the state anew.")
+		return errPlan(last.Plan, plan)
 	}
 	for name, s := range c.Sinks {
 		if p := last.Prepared[name]; p != nil {
@@ -39,4 +37,15 @@ func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, pl
 		}
 	}
 	return nil
+}
+
+// errPlan is the failure of a query whose state another plan has written; the plans
+// have names where both are known.
+func errPlan(was, is string) error {
+	e := sqlerr.New(sqlerr.ObjectNotInState, "the query's plan is not the one that its state belongs to").
+		WithHint("CREATE OR REPLACE the query to build the state anew.")
+	if was == "" {
+		return e
+	}
+	return e.WithDetail("The state was written under plan %s, the plan is %s now.", was, is)
 }

@@ -33,8 +33,10 @@ type run struct {
 	c     *build.Continuous
 	graph *exec.Graph
 	plan  string
-	epoch uint64
-	time  epochTime
+	// change is the last change that the state has been brought to.
+	change uint32
+	epoch  uint64
+	time   epochTime
 	// at are the offsets that the last gathered epoch reached.
 	at    bounds
 	known map[string]map[string]bool // splits that the tasks have
@@ -99,6 +101,9 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	last, err := q.last()
+	if err == nil && o.Origin != nil && (last == nil || last.Change != o.Origin.Change) {
+		last, err = q.change(ctx, o, p, last)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -127,7 +132,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	r := newRun(q, c, last)
-	r.keep, r.plan = keep, fingerprint(p)
+	r.keep, r.plan, r.change = keep, fingerprint(p), changeOf(o)
 	r.time = epochTime{store: q.m.cfg.Store, query: uint32(q.id), tells: p.TellsTime}
 	if err := r.time.begin(last); err != nil {
 		return false, err
@@ -135,7 +140,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	if err := settle(ctx, c, last, r.plan); err != nil {
 		return false, err
 	}
-	if last == nil {
+	if last == nil || last.Fresh {
 		if ok, err := q.awaitStatic(ctx, c); !ok || err != nil {
 			return false, err
 		}
@@ -271,7 +276,7 @@ func (r *run) clock(p exec.Pace) int64 {
 
 // checkpoint puts the tasks' parts together.
 func (r *run) checkpoint(acks []*exec.Ack) *state.Checkpoint {
-	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan,
+	cp := &state.Checkpoint{Query: uint32(r.q.id), Epoch: r.epoch, Plan: r.plan, Change: r.change,
 		Offsets: map[string]map[string]string{}, Watermarks: map[string]map[string]int64{},
 		Prepared: map[string][][]byte{}, Feeds: map[string]uint32{}, Counts: map[string][]int64{}}
 	for name, s := range r.c.Sources {

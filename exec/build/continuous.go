@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -128,6 +129,7 @@ func (b *continuousBuilder) push(f *exec.Fragment, n physical.Node, mk func() ex
 	rts := make([]*exec.Runtime, f.Tasks)
 	for i := range rts {
 		rts[i] = b.runtime(n)
+		rts[i].Replay = b.opt.Last != nil && slices.Contains(b.opt.Last.Replay, int(n.ID()))
 	}
 	// A static side is read anew, and counted anew.
 	if l := b.opt.Last; l != nil && b.static == 0 && !b.restored[n.ID()] {
@@ -214,7 +216,10 @@ func (b *continuousBuilder) node(n physical.Node) (*exec.Fragment, error) {
 		rel := b.out.Target
 		// A fed table has its primary key, which the plan of its source does not.
 		upsert := rel.Mode == state.Keyed && n.Key == nil
-		b.push(f, n, func() exec.Operator { return &operator.Materialize{Relation: rel, Upsert: upsert} })
+		refill := b.opt.Last != nil && b.opt.Last.Refill
+		b.push(f, n, func() exec.Operator {
+			return &operator.Materialize{Relation: rel, Upsert: upsert, Refill: refill}
+		})
 	case *physical.SinkWrite:
 		f = b.single(f, in)
 		sink, err := b.sink(n)

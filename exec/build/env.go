@@ -123,7 +123,12 @@ func fieldTypes(s *plan.Schema) []types.Type {
 
 // Relation opens the stored relation of a table or materialized view.
 func Relation(s *state.Store, o *catalog.Object) (*state.Relation, error) {
-	spec := state.RelationSpec{ID: uint32(o.ID), Key: o.Key}
+	return s.Relation(RelationSpec(o))
+}
+
+// RelationSpec describes the stored relation of a table or materialized view.
+func RelationSpec(o *catalog.Object) state.RelationSpec {
+	spec := state.RelationSpec{ID: uint32(o.ID), Key: o.Key, Layout: o.Layout}
 	for _, c := range o.Columns {
 		spec.Shapes = append(spec.Shapes, c.Type.Shape())
 	}
@@ -135,7 +140,7 @@ func Relation(s *state.Store, o *catalog.Object) (*state.Relation, error) {
 	default:
 		spec.Mode = state.Bag
 	}
-	return s.Relation(spec)
+	return spec
 }
 
 // Spec returns the connector's spec of a source, table or sink; used marks the

@@ -96,13 +96,7 @@ func (o *HashAgg) fetch(bk *bucket, from int) error {
 	if err != nil || o.FinalOnly || len(found) == 0 {
 		return err
 	}
-	res, errs := o.results(bk, found)
-	res.Release()
-	for k, err := range errs {
-		id := found[k]
-		bk.flags[id] = bk.flags[id]&^emitted | failed
-		bk.fail(id, err)
-	}
+	o.noteErrors(bk, found)
 	return nil
 }
 
@@ -187,6 +181,9 @@ func (o *HashAgg) emitPart(bk, part *bucket, start, end int64) error {
 		if at >= 0 {
 			part.flags[id] |= forgotten // the table has a later state of it
 		}
+	}
+	if !o.FinalOnly { // a replay: errors of groups are known
+		o.noteErrors(part, all)
 	}
 	err := o.emitGroups(part, start, end)
 	part.reset()

@@ -183,12 +183,18 @@ func (o *HashAgg) restoreErrors() {
 		for i := range ids {
 			ids[i] = int32(i)
 		}
-		res, errs := o.results(bk, ids)
-		res.Release()
-		for id, err := range errs {
-			bk.flags[id] = bk.flags[id]&^emitted | failed
-			bk.fail(id, err)
-		}
+		o.noteErrors(bk, ids)
+	}
+}
+
+// noteErrors marks those of the groups that have no result.
+func (o *HashAgg) noteErrors(bk *bucket, ids []int32) {
+	res, errs := o.results(bk, ids)
+	res.Release()
+	for k, err := range errs {
+		id := ids[k]
+		bk.flags[id] = bk.flags[id]&^emitted | failed
+		bk.fail(id, err)
 	}
 }
 

@@ -97,6 +97,9 @@ func (d *DistinctOn) keyShapes() []arrowbatch.Shape {
 // ProcessBatch passes the rows whose keys are new.
 func (d *DistinctOn) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
+	if err := d.replay(); err != nil {
+		return err
+	}
 	d.inTime(b)
 	for i, k := range d.Keys {
 		d.keyVecs[i] = b.Cols[k]
@@ -244,6 +247,9 @@ func (d *DistinctOn) Resume(w arrowbatch.EventTime) {
 
 // ProcessWatermark forgets keys.
 func (d *DistinctOn) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	if err := d.replay(); err != nil {
+		return w, err
+	}
 	d.w = w
 	d.pass(w)
 	return w, nil
@@ -278,6 +284,9 @@ func (d *DistinctOn) pass(w arrowbatch.EventTime) {
 
 // ProcessBarrier saves the keys that came and went.
 func (d *DistinctOn) ProcessBarrier(bar exec.Barrier) error {
+	if err := d.replay(); err != nil {
+		return err
+	}
 	if err := d.expire(bar.Now); err != nil {
 		return err
 	}

@@ -158,6 +158,9 @@ func (o *GroupTopN) newBucket(end int64) *topBucket {
 // ProcessBatch takes rows into their groups.
 func (o *GroupTopN) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
+	if err := o.replay(); err != nil {
+		return err
+	}
 	o.assign(b)
 	for _, bk := range o.touched {
 		if err := o.take(bk, b); err != nil {
@@ -462,6 +465,9 @@ func (o *GroupTopN) Resume(w arrowbatch.EventTime) { o.w = w }
 
 // ProcessWatermark closes the groups that end at or before w.
 func (o *GroupTopN) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	if err := o.replay(); err != nil {
+		return w, err
+	}
 	o.w = w
 	if o.CloseCol < 0 {
 		return w, nil
@@ -521,6 +527,9 @@ func (o *GroupTopN) bucketEnds() []int64 {
 
 // ProcessBarrier emits what has changed and writes it to the epoch's delta.
 func (o *GroupTopN) ProcessBarrier(bar exec.Barrier) error {
+	if err := o.replay(); err != nil {
+		return err
+	}
 	for _, end := range o.bucketEnds() {
 		bk := o.buckets[end]
 		if o.FinalOnly && !bar.Final {

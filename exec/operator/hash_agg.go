@@ -218,6 +218,9 @@ func (o *HashAgg) seedKeyless() {
 // ProcessBatch takes rows into their groups.
 func (o *HashAgg) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	defer b.Release()
+	if err := o.replay(); err != nil {
+		return err
+	}
 	if o.States {
 		if err := o.takeStates(b); err != nil {
 			return err
@@ -396,6 +399,9 @@ func (o *HashAgg) Resume(w arrowbatch.EventTime) { o.w = w }
 
 // ProcessWatermark closes the windows that end at or before w.
 func (o *HashAgg) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	if err := o.replay(); err != nil {
+		return w, err
+	}
 	if o.Horizon != nil && !o.Keep {
 		o.Horizon.Store(w)
 	}
@@ -452,6 +458,9 @@ func (o *HashAgg) drop(bk *bucket) {
 
 // ProcessBarrier emits the changed groups and writes them to the epoch's delta.
 func (o *HashAgg) ProcessBarrier(bar exec.Barrier) error {
+	if err := o.replay(); err != nil {
+		return err
+	}
 	for _, end := range o.ends() {
 		bk := o.buckets[end]
 		if o.FinalOnly && bar.Final {

@@ -14,6 +14,8 @@ type Materialize struct {
 	Relation *state.Relation
 	// Upsert: the rows replace what is stored under their keys.
 	Upsert bool
+	// Refill: the rows of the first epoch take the place of all that are stored.
+	Refill bool
 
 	held []*arrowbatch.Batch
 }
@@ -26,14 +28,21 @@ func (m *Materialize) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 
 // ProcessBarrier writes the epoch's changes to its delta.
 func (m *Materialize) ProcessBarrier(exec.Barrier) error {
-	if len(m.held) == 0 {
+	if len(m.held) == 0 && !m.Refill {
 		return nil
 	}
-	b := arrowbatch.Concat(m.held)
+	b := arrowbatch.NewLike(m.Relation.Shapes)
+	if len(m.held) > 0 {
+		b = arrowbatch.Concat(m.held)
+	}
 	m.held = nil
 	defer b.Release()
 	write := m.Relation.Apply
-	if m.Upsert {
+	switch {
+	case m.Refill:
+		write = m.Relation.Refill
+		m.Refill = false
+	case m.Upsert:
 		write = m.Relation.Upsert
 	}
 	done, err := write(m.rt.Delta(), b)

@@ -62,6 +62,9 @@ func (s *SetChanges) Open(rt *exec.Runtime, out exec.Output) error {
 // ProcessBatch counts rows.
 func (s *SetChanges) ProcessBatch(input int, b *arrowbatch.Batch) error {
 	defer b.Release()
+	if err := s.replay(); err != nil {
+		return err
+	}
 	s.ids = resizeIDs(s.ids, b.Len)
 	from := s.groups.Len()
 	s.groups.Lookup(b.Cols, nil, s.ids)
@@ -176,11 +179,17 @@ func (s *SetChanges) rows(out *arrowbatch.Batch, ids []int32) error {
 
 // ProcessWatermark passes the watermark on behind the changes before it.
 func (s *SetChanges) ProcessWatermark(w arrowbatch.EventTime) (arrowbatch.EventTime, error) {
+	if err := s.replay(); err != nil {
+		return w, err
+	}
 	return w, s.flush()
 }
 
 // ProcessBarrier sends what has changed and saves it.
 func (s *SetChanges) ProcessBarrier(exec.Barrier) error {
+	if err := s.replay(); err != nil {
+		return err
+	}
 	if err := s.flush(); err != nil {
 		return err
 	}

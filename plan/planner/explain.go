@@ -18,10 +18,10 @@ func Explain(p *Plan, verbose bool) string {
 		b.WriteString("Logical plan\n")
 		writeLogical(&b, p.Logical, 1)
 		b.WriteString("Physical plan\n")
-		writePhysical(&b, p.Root, 1, true)
+		writePhysical(&b, p.Root, 1, true, p.Fate)
 		return b.String()
 	}
-	writePhysical(&b, p.Root, 0, false)
+	writePhysical(&b, p.Root, 0, false, p.Fate)
 	return b.String()
 }
 
@@ -51,9 +51,12 @@ func writeDesc(b *strings.Builder, d plan.Desc, depth int) {
 	b.WriteString("\n")
 }
 
-func writePhysical(b *strings.Builder, n physical.Node, depth int, verbose bool) {
+func writePhysical(b *strings.Builder, n physical.Node, depth int, verbose bool, fate map[int]string) {
 	writeDesc(b, n.Describe(), depth)
 	facts := properties(n)
+	if f := fate[int(n.ID())]; f != "" {
+		facts = append(facts, plan.Attr{Key: "on replace", Value: f})
+	}
 	if verbose {
 		facts = append(facts, plan.Attr{Key: "output", Value: output(n.Schema())})
 	}
@@ -71,7 +74,7 @@ func writePhysical(b *strings.Builder, n physical.Node, depth int, verbose bool)
 		b.WriteString("\n")
 	}
 	for _, c := range n.Children() {
-		writePhysical(b, c, depth+1, verbose)
+		writePhysical(b, c, depth+1, verbose, fate)
 	}
 }
 
@@ -125,19 +128,21 @@ type explained struct {
 	EventTime  string            `json:"eventTime,omitempty"`
 	State      string            `json:"state,omitempty"`
 	Bound      string            `json:"boundedBy,omitempty"`
+	OnReplace  string            `json:"onReplace,omitempty"`
 	Output     []string          `json:"output"`
 	Inputs     []explained       `json:"inputs,omitempty"`
 }
 
 // ExplainJSON is Explain as JSON, for programs.
 func ExplainJSON(p *Plan) (string, error) {
-	out, err := json.MarshalIndent([]explained{explain(p.Root)}, "", "  ")
+	out, err := json.MarshalIndent([]explained{explain(p.Root, p.Fate)}, "", "  ")
 	return string(out), err
 }
 
-func explain(n physical.Node) explained {
+func explain(n physical.Node, fate map[int]string) explained {
 	p, d, s := n.Props(), n.Describe(), n.Schema()
-	e := explained{ID: int(n.ID()), Op: d.Op, Changes: "changelog", State: p.State, Bound: p.Bound, Output: s.Names()}
+	e := explained{ID: int(n.ID()), Op: d.Op, Changes: "changelog", State: p.State, Bound: p.Bound, Output: s.Names(),
+		OnReplace: fate[int(n.ID())]}
 	if p.AppendOnly {
 		e.Changes = "append-only"
 	}
@@ -157,7 +162,7 @@ func explain(n physical.Node) explained {
 		e.EventTime = s.ColumnName(p.EventTime)
 	}
 	for _, c := range n.Children() {
-		e.Inputs = append(e.Inputs, explain(c))
+		e.Inputs = append(e.Inputs, explain(c, fate))
 	}
 	return e
 }

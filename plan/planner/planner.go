@@ -60,6 +60,9 @@ type Plan struct {
 	TellsTime bool
 	// Notices are messages for the user that do not stop the statement.
 	Notices []string
+	// Fate is what Explain says of each node, by its number, where the plan takes the place
+	// of another one: see Replacement.Tell.
+	Fate map[int]string
 
 	// Of a continuous plan: how its result changes.
 
