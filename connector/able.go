@@ -50,3 +50,13 @@ type Limit struct {
 	// there is less to read than the options want; 0: there is enough, or nothing.
 	Wait time.Duration
 }
+
+// Measured is a source whose offsets count. Its methods may be called at any time,
+// by anybody.
+type Measured interface {
+	// Behind returns how many offsets lie between at, up to which a split was read, or
+	// its beginning for "", and latest; -1 where that is not known.
+	Behind(split string, at, latest Offset) int64
+	// Held returns how many more there are that may not be read yet.
+	Held(split string) int64
+}

@@ -16,6 +16,15 @@ type Query struct {
 	HasWatermark bool
 	// EpochSeconds and CommitSeconds are those of the last epoch.
 	EpochSeconds, CommitSeconds float64
+	// Splits are those whose offsets count.
+	Splits []Split
+}
+
+// Split is a reading of a source's split, by the last look at it.
+type Split struct {
+	Source, Split string
+	// Lag is how many offsets it is behind, Held how many more may not be read yet.
+	Lag, Held int64
 }
 
 // Server is a reading of the server.
@@ -40,6 +49,12 @@ var (
 		[]string{"query", "kind", "state"}, nil)
 	watermark = prometheus.NewDesc("streamsql_query_watermark_seconds",
 		"Watermark in seconds since the Unix epoch.", []string{"query", "kind"}, nil)
+
+	lag = prometheus.NewDesc("streamsql_source_lag", "Offsets that a query has yet to read of a split.",
+		[]string{"query", "kind", "source", "split"}, nil)
+	heldBack = prometheus.NewDesc("streamsql_source_held_back",
+		"Offsets of a split behind an open transaction, which may not be read yet.",
+		[]string{"query", "kind", "source", "split"}, nil)
 
 	figures = []figure{
 		perQuery("epoch", "Last committed epoch.", prometheus.GaugeValue, func(q *Query) float64 { return float64(q.Epoch) }),
@@ -76,7 +91,7 @@ func New(read func() Server) *Collector { return &Collector{read} }
 
 // Describe lists the figures.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sessions, states, watermark} {
+	for _, d := range []*prometheus.Desc{sessions, states, watermark, lag, heldBack} {
 		ch <- d
 	}
 	for _, f := range figures {
@@ -93,6 +108,11 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(states, prometheus.GaugeValue, 1, q.Name, q.Kind, q.State)
 		if q.HasWatermark {
 			ch <- prometheus.MustNewConstMetric(watermark, prometheus.GaugeValue, q.Watermark, q.Name, q.Kind)
+		}
+		for _, s := range q.Splits {
+			ch <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, float64(s.Lag), q.Name, q.Kind, s.Source, s.Split)
+			ch <- prometheus.MustNewConstMetric(heldBack, prometheus.GaugeValue, float64(s.Held), q.Name, q.Kind, s.Source,
+				s.Split)
 		}
 		for _, f := range figures {
 			ch <- prometheus.MustNewConstMetric(f.desc, f.typ, f.value(q), q.Name, q.Kind)

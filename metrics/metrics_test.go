@@ -10,7 +10,8 @@ func TestCollect(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(New(func() Server {
 		return Server{Sessions: 3, Queries: []Query{{Name: "v", Kind: "materialized view", State: "running", RowsIn: 7,
-			Watermark: 1.5, HasWatermark: true}, {Name: "s", Kind: "sink", State: "failed"}}}
+			Watermark: 1.5, HasWatermark: true, Splits: []Split{{Source: "s", Split: "0", Lag: 3}, {Source: "s", Split: "1",
+				Lag: 4, Held: 2}}}, {Name: "s", Kind: "sink", State: "failed"}}}
 	}))
 	families, err := r.Gather()
 	if err != nil {
@@ -30,12 +31,12 @@ func TestCollect(t *testing.T) {
 		n   int
 		sum float64
 	}{"streamsql_sessions": {1, 3}, "streamsql_query_rows_in_total": {2, 7}, "streamsql_query_watermark_seconds": {1, 1.5},
-		"streamsql_query_state": {2, 2}} {
+		"streamsql_query_state": {2, 2}, "streamsql_source_lag": {2, 7}, "streamsql_source_held_back": {2, 2}} {
 		if count[name] != want.n || sum[name] != want.sum {
 			t.Errorf("%s: %d figures with sum %v, want %d and %v", name, count[name], sum[name], want.n, want.sum)
 		}
 	}
-	if want := 3 + len(figures); len(families) != want {
+	if want := 5 + len(figures); len(families) != want {
 		t.Errorf("%d families, want %d", len(families), want)
 	}
 }

@@ -64,7 +64,8 @@ func (w *waiting) explain() []string {
 	w.line("%s, trigger %s, epoch %d", state, w.Trigger, w.Epoch)
 	for _, src := range slices.Sorted(maps.Keys(w.Offsets)) {
 		for _, split := range slices.Sorted(maps.Keys(w.Offsets[src])) {
-			w.line("read: source %s, split %s, up to offset %s", w.sourceName(src), split, w.Offsets[src][split])
+			w.line("read: source %s, split %s, up to offset %s%s", w.sourceName(src), split, w.Offsets[src][split],
+				w.lag(src, split))
 		}
 	}
 	w.watermarks()
@@ -79,6 +80,20 @@ func (w *waiting) explain() []string {
 	}
 	w.unblock(due)
 	return w.out
+}
+
+// lag tells how far a split is behind, "" where that is not known.
+func (w *waiting) lag(src, split string) string {
+	for _, l := range w.Splits() {
+		switch {
+		case l.Operator != src || l.Split != split || !l.Counted:
+		case l.Held > 0:
+			return fmt.Sprintf(", %d behind, %d held back by an open transaction", l.Lag, l.Held)
+		default:
+			return fmt.Sprintf(", %d behind", l.Lag)
+		}
+	}
+	return ""
 }
 
 // sourceName is what a source of the plan reads.

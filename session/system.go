@@ -191,15 +191,44 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 func (p *systemProvider) splits(r *catalog.Rows) error {
-	return p.each(func(s *stream.Status, c *state.Checkpoint) error {
+	for _, s := range p.m.Status() {
+		c, err := p.store.Last(s.ID)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			c = &state.Checkpoint{}
+		}
+		rows := map[string]map[string]bool{}
+		for _, l := range s.Splits() {
+			v := catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": l.Operator, "split": l.Split,
+				"name": l.Name}
+			if l.Offset != "" {
+				v["offset"] = l.Offset
+			}
+			if l.Latest != "" {
+				v["latest"], v["looked_at"] = l.Latest, l.LookAt.UnixMicro()
+			}
+			if l.Counted {
+				v["lag"], v["held_back"] = l.Lag, l.Held
+			}
+			r.Row(v)
+			if rows[l.Operator] == nil {
+				rows[l.Operator] = map[string]bool{}
+			}
+			rows[l.Operator][l.Split] = true
+		}
+		// Of a query that has not run since the server was started, the checkpoint knows.
 		for _, src := range sortedKeys(c.Offsets) {
 			for _, split := range sortedKeys(c.Offsets[src]) {
-				r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src, "split": split,
-					"offset": c.Offsets[src][split]})
+				if !rows[src][split] {
+					r.Row(catalog.Vals{"query_id": int64(s.ID), "query": s.Name, "source": src, "split": split,
+						"offset": c.Offsets[src][split]})
+				}
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (p *systemProvider) watermarks(r *catalog.Rows) error {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"maps"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -72,8 +73,12 @@ func readAgain(p *exec.Pace, again *state.Planned, sources map[string]*build.Sou
 		if s == nil || s.Relation != nil || p.Drained && !p.Limited[source] || !sameIdentity(s, again.Identities[source]) {
 			continue
 		}
+		copied := false
 		for split, off := range by {
 			if have, ok := p.Until[source][split]; ok && string(have) != off {
+				if !copied { // others read what was looked up
+					p.Until[source], copied = maps.Clone(p.Until[source]), true
+				}
 				p.Until[source][split], less = connector.Offset(off), true
 			}
 		}

@@ -311,6 +311,7 @@ func (r *run) look(ctx context.Context) (splits map[string][]connector.Split, la
 		}
 		latest[name] = off
 	}
+	r.q.looked(r, latest)
 	return splits, latest, nil
 }
 

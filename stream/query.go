@@ -39,6 +39,7 @@ type Query struct {
 	stats    statsReader
 	recent   []*Progress // the oldest first
 	runName  string      // of the present run; the loop's own
+	lag      *lagging
 }
 
 // flush is a wish that everything there is now be absorbed.
@@ -259,6 +260,7 @@ func (q *Query) Status() Status {
 	if q.stats != nil {
 		s.Operators = q.stats()
 	}
+	s.lag = q.lag
 	return s
 }
 

@@ -56,6 +56,7 @@ type Status struct {
 	Offsets map[string]map[string]string
 	// Duration and Commit are those of the last epoch.
 	Duration, Commit time.Duration
+	lag              *lagging
 }
 
 // SourceStatus is what a query has read of a source. A static side counts from the

@@ -48,6 +48,7 @@ type fetchPart struct {
 	answered bool
 	code     int16
 	stable   int64 // last stable offset: the end for committed reads
+	high     int64 // high watermark: what is beyond the stable one awaits a transaction's end
 	aborted  []abortedTxn
 	records  []byte // from getBuffer; nil: none
 }
@@ -152,8 +153,7 @@ func (f *fetchRequest) decodePart(r *wireReader, version int16) {
 		}
 	}
 	p.code = r.int16()
-	r.int64() // high watermark
-	p.stable = r.int64()
+	p.high, p.stable = r.int64(), r.int64()
 	if version >= 5 {
 		r.int64() // log start
 	}

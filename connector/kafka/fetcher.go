@@ -361,6 +361,7 @@ func (f *fetcher) deliver(req *fetchRequest) (pause error) {
 func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 	s := p.sub
 	s.current = p.stable <= p.offset
+	s.held = max(0, p.high-p.stable)
 	if len(p.records) == 0 {
 		// Records may be missing before the end (compaction took them): then the
 		// broker tells an end beyond the offset and yet has nothing.

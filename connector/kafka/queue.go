@@ -17,7 +17,8 @@ type subscription struct {
 	queue    []*recordSet
 	queued   int // bytes in queue
 	inFlight bool
-	current  bool // the last fetch found that there is no more at present
+	current  bool  // the last fetch found that there is no more at present
+	held     int64 // offsets that the last fetch told of but that may not be read yet
 	err      error
 	closed   bool
 	missing  time.Time // since when the partition is unknown

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -243,4 +245,60 @@ func TestRecordsAreLost(t *testing.T) {
 	s.kill()
 	c = serve(t, s.dir).connect()
 	c.until("SELECT rows_in, bad_rows, lost_offsets FROM streamsql.reads", "33|1|7")
+}
+
+// TestLag: how far a query is behind is told by split, in records that may be read
+// and in those that may not.
+func TestLag(t *testing.T) {
+	k := kafka(t)
+	topic := k.topic(2)
+	k.produceTo(topic, 0, numbered(0, 40)...)
+	k.produceTo(topic, 1, numbered(0, 4)...)
+	web := freeAddr(t)
+	c := serve(t, t.TempDir(), "--http", web).connect()
+	c.exec(idSource("s", k, topic, "max_offsets_per_trigger", "22"))
+	c.exec("CREATE MATERIALIZED VIEW v WITH (trigger = 'processing_time 1 h') AS SELECT count(*) AS n FROM s")
+	lag := `SELECT name, split, "offset", latest, lag, held_back, looked_at > now() - interval '1 min' AS fresh FROM streamsql.splits`
+	c.until(lag, "s|0|20|40|20|0|t\ns|1|2|4|2|0|t")
+	c.until("EXPLAIN WAIT v", strings.Join([]string{"state: running, trigger processing_time 1h0m0s, epoch 1",
+		"read: source s, split 0, up to offset 20, 20 behind", "read: source s, split 1, up to offset 2, 2 behind",
+		"watermark: the query has none", "unblocks: rows"}, "\n"))
+	c.exec("PAUSE v")
+	c.until("SELECT sum(lag) FROM streamsql.splits", "22") // as it was seen last
+
+	tx, err := kgo.NewClient(kgo.SeedBrokers(k.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(topic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Close()
+	if err := tx.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	(&broker{t, k.addr, tx}).produceTo(topic, 1, numbered(0, 5)...)
+	c.exec("RESUME v; FLUSH")
+	c.until(lag, "s|0|40|40|0|0|t\ns|1|4|4|0|5|t")
+	res, err := http.Get("http://" + web + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`streamsql_source_lag{kind="materialized view",query="v",source="s",split="0"} 0`,
+		`streamsql_source_held_back{kind="materialized view",query="v",source="s",split="1"} 5`,
+		`streamsql_query_lost_offsets_total{kind="materialized view",query="v"} 0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no figure %s", want)
+		}
+	}
+	if err := tx.EndTransaction(testContext(t), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	c.exec("FLUSH")
+	c.until(lag, "s|0|40|40|0|0|t\ns|1|10|10|0|0|t") // with the marker
+	c.until("SELECT n FROM v", "49")
 }
