@@ -30,9 +30,9 @@ type engine struct {
 }
 
 // connectors is the one place where connectors are registered.
-func connectors() connector.Registry {
+func connectors(readMemory int64) connector.Registry {
 	return connector.Registry{
-		"kafka":     kafka.Factory(),
+		"kafka":     kafka.FactoryWithin(readMemory),
 		"file":      file.Factory,
 		"datagen":   datagen.Factory,
 		"nexmark":   nexmark.Factory,
@@ -45,14 +45,18 @@ func connectors() connector.Registry {
 type engineConfig struct {
 	data    string // the directory; "": in memory
 	trigger stream.Trigger
-	// stateMemory is the flag of this name.
-	stateMemory string
+	// stateMemory and readMemory are the flags of these names.
+	stateMemory, readMemory string
 }
 
 // openEngine opens the store and builds the layers over it. Queries do not run before
 // start.
 func openEngine(c engineConfig, log *slog.Logger) (*engine, error) {
 	memory, err := stateMemory(c.stateMemory)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := readMemory(c.readMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func openEngine(c engineConfig, log *slog.Logger) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	reg, clk := connectors(), clock.System{}
+	reg, clk := connectors(reads), clock.System{}
 	e := &engine{store: store, catalog: cat}
 	queries := stream.NewManager(stream.Config{Store: store, Catalog: cat, Registry: reg, Clock: clk,
 		Trigger: c.trigger, StateMemory: memory, Log: logf, Events: e.tell})

@@ -56,12 +56,34 @@ func stateMemoryFlag(cmd *cobra.Command, to *string) {
 		"empty: a quarter of the memory that the process may use")
 }
 
+func readMemoryFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "read-memory", "", "how much of Kafka's topics all queries together read ahead, such as 512 MB; "+
+		"empty: an eighth of the memory that the process may use, 256 MB at most")
+}
+
+// readMemory reads the flag; without it an eighth of the memory may hold what was read
+// ahead, 256 MB at most.
+func readMemory(flag string) (int64, error) {
+	if flag == "" {
+		const most = 256 << 20
+		if n := memoryLimit(); n > 0 {
+			return min(n/8, most), nil
+		}
+		return most, nil
+	}
+	return sizeFlag(flag)
+}
+
 // stateMemory reads the flag; without it, state may take a quarter of the memory: the
 // rest is for what an epoch has in work, the store's caches and the garbage collector.
 func stateMemory(flag string) (int64, error) {
 	if flag == "" {
 		return memoryLimit() / 4, nil
 	}
+	return sizeFlag(flag)
+}
+
+func sizeFlag(flag string) (int64, error) {
 	n, ok := connector.ParseSize(flag)
 	if !ok || n <= 0 {
 		return 0, sqlerr.New(sqlerr.InvalidParameterValue, "invalid size %q", flag).

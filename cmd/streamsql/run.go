@@ -18,9 +18,9 @@ import (
 
 // runConfig are the options of run.
 type runConfig struct {
-	data, format, stateMemory string
-	vars                      []string
-	quiet                     bool
+	data, format, stateMemory, readMemory string
+	vars                                  []string
+	quiet                                 bool
 }
 
 func runCommand() *cobra.Command {
@@ -39,6 +39,7 @@ ends the run with status 1.`,
 		}}
 	cmd.Flags().StringVar(&c.data, "data", "", "directory of the data; empty: in memory")
 	stateMemoryFlag(cmd, &c.stateMemory)
+	readMemoryFlag(cmd, &c.readMemory)
 	cmd.Flags().StringVar(&c.format, "format", "aligned", "how results are written: aligned, csv or json")
 	cmd.Flags().StringArrayVarP(&c.vars, "var", "v", nil, "NAME=VALUE put in for :NAME, :'NAME' and :\"NAME\"")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "leave out the tags of statements without rows")
@@ -56,7 +57,7 @@ func run(ctx context.Context, c runConfig, files []string, out, errOut io.Writer
 		vars[name] = val
 	}
 	e, err := openEngine(engineConfig{data: c.data, trigger: stream.Trigger{Kind: stream.AvailableNow},
-		stateMemory: c.stateMemory}, slog.New(slog.DiscardHandler))
+		stateMemory: c.stateMemory, readMemory: c.readMemory}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 
 // serveConfig are the options of serve.
 type serveConfig struct {
-	data, listen, http, admin, stateMemory string
+	data, listen, http, admin, stateMemory, readMemory string
 }
 
 func serveCommand() *cobra.Command {
@@ -35,6 +35,7 @@ func serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&c.data, "data", "streamsql-data", "directory of the data; made if it does not exist")
 	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:7432", "address for Postgres clients")
 	stateMemoryFlag(cmd, &c.stateMemory)
+	readMemoryFlag(cmd, &c.readMemory)
 	cmd.Flags().StringVar(&c.http, "http", "127.0.0.1:7480", "address for health and metrics; empty: none")
 	cmd.Flags().StringVar(&c.admin, "admin", "", "address for profiles (pprof), which tell about the data; empty: none")
 	return cmd
@@ -51,7 +52,7 @@ func serve(ctx context.Context, c serveConfig, log io.Writer) error {
 			return err
 		}
 	}
-	e, err := openEngine(engineConfig{data: c.data, stateMemory: c.stateMemory}, logger)
+	e, err := openEngine(engineConfig{data: c.data, stateMemory: c.stateMemory, readMemory: c.readMemory}, logger)
 	if err != nil {
 		return err
 	}

@@ -153,11 +153,38 @@ func TestUnpackIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", compressions[codec], err)
 		}
 	}
+	// A zstd frame that only claims a window of 256 MB, behind one that is as it should be.
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, (28 - 10) << 3, 1, 0, 0}
+	for _, b := range [][]byte{frame, append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0}, frame...)} {
+		if w, ok := zstdWindow(b); w != 256<<20 || !ok {
+			t.Error(w, ok)
+		}
+		h := batchHeader{attributes: 4, body: b}
+		if _, err := unpack(nil, &h, limit); sqlerr.CodeOf(err) != sqlerr.ProgramLimitExceeded {
+			t.Error(err)
+		}
+	}
 	// A snappy block that only claims it.
 	h := batchHeader{attributes: 2, body: binary.AppendUvarint(nil, 1<<31)}
 	if _, err := unpack(nil, &h, limit); sqlerr.CodeOf(err) != sqlerr.ProgramLimitExceeded {
 		t.Error(err)
 	}
+}
+
+// The walk over zstd's frames comes to an end for all that its writer makes, and for
+// all else.
+func FuzzZstdWindow(f *testing.F) {
+	for _, n := range []int{0, 1, 300, 70_000, 3 << 20} {
+		b, err := pack(nil, bytes.Repeat([]byte("abcdefg"), n/7), 4)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if w, ok := zstdWindow(b); !ok || w > 16<<20 {
+			f.Fatalf("%d bytes: window %d, %v", n, w, ok)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(_ *testing.T, b []byte) { zstdWindow(b) })
 }
 
 func FuzzBatch(f *testing.F) {

@@ -234,7 +234,7 @@ func beginWith(t *testing.T, spec *connector.Spec, change func(*sourceConfig)) *
 		t.Fatal(err)
 	}
 	change(s.cfg)
-	s.begin(testContext(t))
+	s.begin(testContext(t), newBudget(0))
 	t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -36,6 +36,8 @@ type fetchRequest struct {
 	parts    []fetchPart
 	// got is the number of record bytes that came.
 	got int
+	// reserved is what the budget has given for it.
+	reserved int64
 }
 
 // fetchPart asks for and then holds one partition's part of a fetch.

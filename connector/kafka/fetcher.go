@@ -42,6 +42,7 @@ type fetcher struct {
 	cfg    *sourceConfig
 	status *status
 	clk    clock.Clock
+	budget *budget
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -59,8 +60,8 @@ type fetcher struct {
 	gone   time.Time      // since when the topic is unknown; zero: it is known
 }
 
-func newFetcher(ctx context.Context, cl *client, cfg *sourceConfig, spec *connector.Spec) *fetcher {
-	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock,
+func newFetcher(ctx context.Context, cl *client, cfg *sourceConfig, spec *connector.Spec, b *budget) *fetcher {
+	f := &fetcher{cl: cl, cfg: cfg, status: newStatus(spec.Report), clk: spec.Clock, budget: b,
 		loops: map[int32]bool{}, stale: make(chan struct{}, 1)}
 	f.work.L = &f.mu
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -88,6 +89,7 @@ func (f *fetcher) close() {
 	f.mu.Unlock()
 	f.cl.close()
 	f.wg.Wait()
+	f.budget.forget(f)
 }
 
 // fail gives every reader the error.
@@ -231,6 +233,7 @@ func (f *fetcher) loop(broker int32) error {
 		}
 		_, err := f.cl.send(f.ctx, broker, req, wait)
 		if f.ctx.Err() != nil {
+			f.budget.give(req.reserved)
 			return nil
 		}
 		if err == nil {
@@ -282,7 +285,7 @@ func (f *fetcher) next(broker int32) (*fetchRequest, time.Duration) {
 			req.parts = append(req.parts,
 				fetchPart{sub: s, partition: s.partition, offset: s.next, maxBytes: s.maxBytes})
 		}
-		if len(req.parts) > 0 {
+		if len(req.parts) > 0 && f.afford(req) {
 			f.rotate()
 			if f.eager > 0 {
 				f.eager--
@@ -293,6 +296,41 @@ func (f *fetcher) next(broker int32) (*fetchRequest, time.Duration) {
 		f.work.Wait()
 	}
 	return nil, 0
+}
+
+// afford reserves room for what a fetch may bring, and bounds it to that. Where there is
+// none it leaves only the partitions whose readers have nothing, if there are any.
+func (f *fetcher) afford(req *fetchRequest) bool {
+	want, hungry := int64(0), false
+	for i := range req.parts {
+		p := &req.parts[i]
+		if !p.sub.current {
+			want += int64(p.maxBytes)
+		}
+		hungry = hungry || p.sub.hungry
+	}
+	want = min(max(want, leastFetch), int64(req.maxBytes))
+	n, forced := f.budget.reserve(f, want, hungry)
+	req.reserved, req.maxBytes = n, int32(n)
+	if n > 0 && !forced {
+		return true
+	}
+	kept := req.parts[:0]
+	for _, p := range req.parts {
+		if n > 0 && p.sub.hungry {
+			kept = append(kept, p)
+			continue
+		}
+		p.sub.inFlight = false
+	}
+	req.parts = kept
+	return len(kept) > 0
+}
+
+// free gives the buffer of a record set back.
+func (f *fetcher) free(b []byte) {
+	f.budget.give(int64(cap(b)))
+	putBuffer(b)
 }
 
 // rotate puts the first partition last, so that each gets its turn where an
@@ -308,6 +346,7 @@ func (f *fetcher) rotate() {
 // release makes the partitions of a failed fetch fetchable again. Its buffers
 // are left alone: they may still be written to.
 func (f *fetcher) release(req *fetchRequest) {
+	f.budget.give(req.reserved)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range req.parts {
@@ -319,12 +358,16 @@ func (f *fetcher) release(req *fetchRequest) {
 func (f *fetcher) deliver(req *fetchRequest) (pause error) {
 	arrived := clock.Micros(f.clk)
 	var lost []*fetchPart
+	for i := range req.parts {
+		f.budget.take(int64(cap(req.parts[i].records)))
+	}
+	f.budget.give(req.reserved)
 	f.mu.Lock()
 	for i := range req.parts {
 		p := &req.parts[i]
 		p.sub.inFlight = false
 		if p.sub.closed {
-			putBuffer(p.records)
+			f.free(p.records)
 			continue
 		}
 		switch code := kafkago.Error(p.code); {
@@ -378,12 +421,14 @@ func (f *fetcher) accept(p *fetchPart, arrived int64, alone bool) {
 		s.current = s.next >= p.stable
 	case s.maxBytes < maxAnswer/2:
 		// Not one whole batch: it is larger than what was asked for.
-		putBuffer(p.records)
+		f.free(p.records)
 		s.maxBytes = int32(min(2*int64(s.maxBytes), maxAnswer/2))
 		return
 	default:
-		putBuffer(p.records)
-		s.failLocked(tooLarge(p.offset))
+		f.free(p.records)
+		s.failLocked(sqlerr.New(sqlerr.ProgramLimitExceeded,
+			`the record batch at offset %d of partition %d of topic "%s" is larger than %d bytes`,
+			p.offset, p.partition, f.cl.topic, maxAnswer/2).AsPermanent())
 		return
 	}
 	s.push(&recordSet{from: p.offset, data: p.records, aborted: p.aborted, arrived: arrived})

@@ -109,6 +109,7 @@ type sourceConfig struct {
 	bufferBytes    int64
 	fetchBytes     int64 // of all partitions of a broker in one fetch
 	partBytes      int64 // of one partition in one fetch
+	batchBytes     int64 // that one record batch may unpack to
 	maxOffsets     int64 // of a micro-batch; 0: any number
 	minOffsets     int64 // that a micro-batch waits for, up to maxDelay; 0: for none
 	maxDelay       time.Duration
@@ -143,6 +144,7 @@ func readSource(s *connector.Spec, load bool) (*sourceConfig, error) {
 	c.bufferBytes = sizeBetween(o, "buffer_memory", 64<<20, 1<<20, 16<<30)
 	c.fetchBytes = sizeBetween(o, "fetch_max_bytes", 32<<20, 1<<10, maxAnswer/2)
 	c.partBytes = sizeBetween(o, "fetch_partition_max_bytes", 4<<20, 1<<10, maxAnswer/2)
+	c.batchBytes = sizeBetween(o, "max_batch_bytes", maxUnpacked, 1<<10, 2<<30)
 	c.readLimits(o)
 	return c, o.Err()
 }
@@ -188,11 +190,15 @@ type position struct {
 	// at is atEarliest, atLatest or a time in milliseconds, for the partitions that
 	// each does not name.
 	at   int64
-	each map[int32]int64 // partition → offset, atEarliest or atLatest
+	each map[int32]place
 }
 
-// readPosition reads 'earliest', 'latest', 'timestamp:…' or an object of offsets
-// by partition, in which -1 is the latest and -2 the earliest.
+// place is where one partition begins or ends: at offset, or where that is negative
+// at atEarliest, atLatest or a time in milliseconds.
+type place struct{ at, offset int64 }
+
+// readPosition reads 'earliest', 'latest', 'timestamp:…' or an object that has for
+// partitions one of these or an offset, in which -1 is the latest and -2 the earliest.
 func readPosition(o *connector.Options, name, def string) position {
 	v := strings.TrimSpace(o.String(name, def))
 	switch strings.ToLower(v) {
@@ -213,22 +219,50 @@ func readPosition(o *connector.Options, name, def string) position {
 		p.at = ms
 		return p
 	}
-	var raw map[string]int64
+	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(v), &raw); err != nil || raw == nil {
 		o.Fault(`invalid value for option "%s": "%s"; valid are 'earliest', 'latest', `+
-			`'timestamp:2026-01-31 12:00:00+00' and offsets such as '{"0": 12, "1": -2}'`, name, v)
+			`'timestamp:2026-01-31 12:00:00+00' and offsets such as '{"0": 12, "1": "latest"}'`, name, v)
 		return p
 	}
-	p.each = map[int32]int64{}
-	for k, off := range raw {
+	p.each = map[int32]place{}
+	for k, text := range raw {
 		n, err := strconv.ParseInt(k, 10, 32)
-		if err != nil || n < 0 || off < atEarliest {
-			o.Fault(`invalid value for option "%s": partition "%s" with offset %d`, name, k, off)
+		at, ok := readPlace(text)
+		if err != nil || n < 0 || !ok {
+			o.Fault(`invalid value for option "%s": partition "%s" with offset %s`, name, k, text)
 			continue
 		}
-		p.each[int32(n)] = off
+		p.each[int32(n)] = at
 	}
 	return p
+}
+
+// readPlace reads what an object says of one partition.
+func readPlace(text json.RawMessage) (p place, ok bool) {
+	var off int64
+	if json.Unmarshal(text, &off) == nil && text[0] != 'n' {
+		if off < 0 {
+			return place{off, -1}, off == atEarliest || off == atLatest
+		}
+		return place{0, off}, true
+	}
+	var word string
+	if json.Unmarshal(text, &word) != nil {
+		return p, false
+	}
+	switch word = strings.ToLower(strings.TrimSpace(word)); word {
+	case "earliest":
+		return place{atEarliest, -1}, true
+	case "latest":
+		return place{atLatest, -1}, true
+	}
+	rest, ok := strings.CutPrefix(word, "timestamp:")
+	if !ok {
+		return p, false
+	}
+	ms, ok := parseTime(rest)
+	return place{ms, -1}, ok
 }
 
 // parseTime reads a time stamp, or milliseconds since 1970, not before then: the

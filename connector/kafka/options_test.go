@@ -40,6 +40,13 @@ func TestStartingOffsets(t *testing.T) {
 		{`{"0": -2, "1": 0}`, `{"0": 3}`, 0, 3},
 		{"earliest", "latest", 0, 10},
 		{`{"0": 2}`, fmt.Sprint("timestamp:", base.UnixMilli()+5000), 2, 5},
+		{`{"0": "latest"}`, "", 10, 10},
+		{fmt.Sprintf(`{"0": "timestamp:%d"}`, base.UnixMilli()+3000), `{"0": "latest"}`, 3, 10},
+		{"earliest", fmt.Sprintf(`{"0": "timestamp:%d", "1": "latest"}`, base.UnixMilli()+2001), 0, 3},
+		{"earliest", "timestamp:0", 0, 0},                       // the first record at or after it is the first
+		{"earliest", "timestamp:2999-01-01 00:00:00+00", 0, 10}, // no record is: the end now
+		{`{"0": 7}`, `{"0": 3}`, 7, 3},                          // the end is before the start
+		{"latest", fmt.Sprint("timestamp:", base.UnixMilli()+5000), 10, 5},
 	} {
 		opts := []string{"starting_offsets", c.start}
 		if c.end != "" {
@@ -53,8 +60,13 @@ func TestStartingOffsets(t *testing.T) {
 			}
 		}
 		got, _, err := readTo(t, openReader(t, s, 0, ""), until)
-		if err != nil || len(got) != c.hi-c.lo || len(got) > 0 && got[0] != int64(c.lo) {
+		if err != nil || len(got) != max(0, c.hi-c.lo) || len(got) > 0 && got[0] != int64(c.lo) {
 			t.Errorf("%v: %v, %v", opts, got, err)
+		}
+		if c.end != "" { // the other partition is empty
+			if got, next, err := readTo(t, openReader(t, s, 1, ""), ""); err != nil || len(got) != 0 || next != "0" {
+				t.Errorf("%v: %v to %s of an empty partition, %v", opts, got, next, err)
+			}
 		}
 	}
 	_, _, err := readTo(t, openReader(t, open(t, idSpec(addr, "starting_offsets", `{"5": 1}`)), 0, ""), "1")
@@ -72,6 +84,12 @@ func TestBadOptions(t *testing.T) {
 		{false, []string{"starting_offsets", "newest"}, `'earliest'`},
 		{false, []string{"starting_offsets", `{"a": 1}`}, `partition "a"`},
 		{false, []string{"starting_offsets", `{"0": -3}`}, `offset -3`},
+		{false, []string{"starting_offsets", `{"0": "newest"}`}, `offset "newest"`},
+		{false, []string{"starting_offsets", `{"0": null}`}, `offset null`},
+		{false, []string{"max_offsets_per_trigger", "0"}, `outside the valid range`},
+		{false, []string{"max_offsets_per_trigger", "5", "min_offsets_per_trigger", "6"}, `must not be greater`},
+		{false, []string{"max_trigger_delay", "5 s"}, `needs option "min_offsets_per_trigger"`},
+		{false, []string{"max_batch_bytes", "10 GB"}, `outside the valid range`},
 		{false, []string{"starting_offsets", `timestamp:1969-12-31 00:00:00+00`}, `since 1970`},
 		{false, []string{"starting_offsets", `timestamp:tomorrow-ish`}, `since 1970`},
 		{false, []string{"ending_offsets", "earliest"}, `cannot be 'earliest'`},

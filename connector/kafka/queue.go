@@ -18,6 +18,7 @@ type subscription struct {
 	queued   int // bytes in queue
 	inFlight bool
 	current  bool  // the last fetch found that there is no more at present
+	hungry   bool  // its reader has nothing to read
 	held     int64 // offsets that the last fetch told of but that may not be read yet
 	err      error
 	closed   bool
@@ -70,7 +71,7 @@ func (s *subscription) close() {
 	s.closed = true
 	f.queued -= s.queued
 	for _, r := range s.queue {
-		putBuffer(r.data)
+		f.free(r.data)
 	}
 	s.queue, s.queued = nil, 0
 	for i, o := range f.subs {
@@ -86,6 +87,10 @@ func (s *subscription) pop() (*recordSet, error) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
 	if len(s.queue) == 0 {
+		if !s.hungry {
+			s.hungry = true
+			s.f.work.Broadcast() // it may be fetched now though there is no room
+		}
 		return nil, s.err
 	}
 	return s.popLocked(), nil
@@ -119,7 +124,7 @@ func (s *subscription) popLocked() *recordSet {
 }
 
 func (s *subscription) push(r *recordSet) {
-	s.queue = append(s.queue, r)
+	s.queue, s.hungry = append(s.queue, r), false
 	s.queued += len(r.data)
 	s.f.queued += len(r.data)
 	if s.f.news != nil {

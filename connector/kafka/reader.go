@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -44,6 +45,7 @@ type reader struct {
 	left   int    // records of the batch not parsed
 	recs   []byte // their bytes
 	unpack []byte // what recs points to for a compressed batch
+	held   int64  // bytes of unpack that the budget knows of
 	bytes  int    // decoded since the last Take
 	bad    int    // records left out since then
 	oldest int64  // timestamp of the rows decoded since then, in milliseconds; 0: none
@@ -111,6 +113,7 @@ func (r *reader) Close() error {
 	r.drop()
 	putBuffer(r.unpack)
 	r.unpack = nil
+	r.hold()
 	r.dec.Take().Release()
 	return nil
 }
@@ -212,9 +215,10 @@ func (r *reader) relocate() error {
 // drop gives back the record set in work.
 func (r *reader) drop() {
 	if r.cur != nil {
-		putBuffer(r.cur.data)
+		r.src.fetch.free(r.cur.data)
 	}
 	r.cur, r.rest, r.recs, r.left = nil, nil, nil, 0
+	r.shrink()
 }
 
 // fill decodes records below bound until the batch is full or the record set is
@@ -328,7 +332,10 @@ func (r *reader) nextBatch() (more bool, err error) {
 			continue
 		}
 		if h.codec() != noCompression {
-			if r.unpack, err = unpack(r.unpack[:0], &h, maxUnpacked); err != nil {
+			r.shrink()
+			r.unpack, err = unpack(r.unpack[:0], &h, int(r.src.cfg.batchBytes))
+			r.hold()
+			if err != nil {
 				return false, r.where(err)
 			}
 			recs = r.unpack
@@ -339,9 +346,32 @@ func (r *reader) nextBatch() (more bool, err error) {
 	}
 }
 
+// shrink lets go of a buffer that a batch of uncommon size has made: there may be many
+// readers.
+func (r *reader) shrink() {
+	if cap(r.unpack) > keptUnpacked {
+		r.unpack = nil
+		r.hold()
+	}
+}
+
+// hold tells the budget of the buffer of unpacked records.
+func (r *reader) hold() {
+	n := int64(cap(r.unpack))
+	if d := n - r.held; d > 0 {
+		r.src.fetch.budget.take(d)
+	} else {
+		r.src.fetch.budget.give(-d)
+	}
+	r.held = n
+}
+
 // where adds topic and partition to an error about a batch.
 func (r *reader) where(err error) error {
 	e := sqlerr.From(err)
+	if errors.Is(err, errUnpacked) {
+		e.Message += fmt.Sprintf(` (partition %d of topic "%s")`, r.partition, r.src.cfg.topic)
+	}
 	return e.WithWhere(`partition %d of topic "%s"`, r.partition, r.src.cfg.topic)
 }
 

@@ -14,15 +14,22 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
-// Factory makes Kafka sources and sinks.
-func Factory() connector.Factory {
+// Factory makes Kafka sources and sinks whose sources together read ahead up to 256 MB.
+func Factory() connector.Factory { return FactoryWithin(defaultBudget) }
+
+// FactoryWithin is Factory with another number of bytes, the default for 0.
+func FactoryWithin(readMemory int64) connector.Factory {
+	b := newBudget(readMemory)
 	return connector.Factory{
-		Source:      newSource,
+		Source: func(ctx context.Context, spec *connector.Spec) (connector.Source, error) {
+			return newSource(ctx, spec, b)
+		},
 		Sink:        newSink,
 		DeadLetters: newDeadLetters,
 		CheckSource: checkSource,
 		CheckSink:   checkSink,
-		Alterable:   []string{"on_data_loss", "max_offsets_per_trigger", "min_offsets_per_trigger", "max_trigger_delay"},
+		Alterable: []string{"on_data_loss", "max_offsets_per_trigger", "min_offsets_per_trigger", "max_trigger_delay",
+			"max_batch_bytes", "buffer_memory"},
 	}
 }
 
@@ -80,17 +87,17 @@ func describeSource(s *connector.Spec, load bool) (*source, error) {
 	return src, nil
 }
 
-func newSource(ctx context.Context, spec *connector.Spec) (connector.Source, error) {
+func newSource(ctx context.Context, spec *connector.Spec, b *budget) (connector.Source, error) {
 	s, err := describeSource(spec, true)
 	if err != nil {
 		return nil, err
 	}
-	s.begin(ctx)
+	s.begin(ctx, b)
 	return s, nil
 }
 
 // begin makes what a described source needs to read.
-func (s *source) begin(ctx context.Context) {
+func (s *source) begin(ctx context.Context, b *budget) {
 	if s.spec.Clock == nil {
 		c := *s.spec
 		c.Clock = clock.System{}
@@ -98,7 +105,7 @@ func (s *source) begin(ctx context.Context) {
 	}
 	s.cl = newClient(s.cfg.conn, s.cfg.topic)
 	s.cl.reads, s.cl.goOn = true, s.cfg.continueOnLoss
-	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec)
+	s.fetch = newFetcher(ctx, s.cl, s.cfg, s.spec, b)
 	s.status = s.fetch.status
 	if r := s.cfg.format.Registry; r != nil {
 		s.schemas = newSchemas(ctx, r, subjectOf(r, s.cfg.topic, "value"), s.status)
@@ -394,12 +401,8 @@ func (s *source) noLater(ctx context.Context, got, found map[int32]int64) error 
 // of returns what to ask the broker for a partition, or its offset if off is not
 // negative.
 func (p *position) of(partition int32) (at, off int64) {
-	off, ok := p.each[partition]
-	switch {
-	case !ok:
-		return p.at, -1
-	case off == atEarliest || off == atLatest:
-		return off, -1
+	if e, ok := p.each[partition]; ok {
+		return e.at, e.offset
 	}
-	return 0, off
+	return p.at, -1
 }
