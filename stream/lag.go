@@ -26,6 +26,16 @@ func (q *Query) looked(r *run, latest bounds) {
 	q.lag = &lagging{sources: r.c.Sources, latest: maps.Clone(latest), at: q.m.cfg.Clock.Now()}
 }
 
+// lastLook is what the last look at the sources has found.
+func (q *Query) lastLook() bounds {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.lag == nil {
+		return nil
+	}
+	return q.lag.latest
+}
+
 // SplitLag is how far a query is behind in a split.
 type SplitLag struct {
 	// Operator is the source's place in the plan, as checkpoints name it.

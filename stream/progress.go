@@ -121,11 +121,15 @@ func (b *begun) gathered(now time.Time, acks []*exec.Ack) {
 	})
 }
 
-// begin notes that the work of an epoch begins.
-func (p *recorder) begin(now time.Time, pace *exec.Pace) begun {
+// begin notes that the work of an epoch begins; latest is how far the sources that it
+// limits reach.
+func (p *recorder) begin(now time.Time, pace *exec.Pace, latest bounds) begun {
 	b := begun{at: now, look: p.look, latest: map[string]map[string]string{}}
 	p.look, p.told = 0, now
 	for source, by := range pace.Until {
+		if pace.Limited[source] && latest[source] != nil {
+			by = latest[source]
+		}
 		if len(by) > maxOffsets {
 			continue
 		}
@@ -148,6 +152,7 @@ func (p *recorder) epoch(q *Query, cp *state.Checkpoint, b begun, sources []Sour
 		n := p.last.Reads[s.Operator]
 		s.Rows, s.Bad, s.DeadLetters = s.Rows-n.Rows, s.Bad-n.Bad, s.DeadLetters-n.DeadLetters
 		out.RowsIn, out.BadRows, out.DeadLetters = out.RowsIn+s.Rows, out.BadRows+s.Bad, out.DeadLetters+s.DeadLetters
+		s.Lost -= n.Lost
 		src := SourceProgress{SourceStatus: s}
 		if until := cp.Offsets[s.Operator]; len(until) <= maxOffsets {
 			src.From, src.Until, src.Latest = p.last.Offsets[s.Operator], until, b.latest[s.Operator]

@@ -231,7 +231,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	began := r.q.m.cfg.Clock.Now()
 	r.epoch++
 	p.Barrier.Epoch = r.epoch
-	b := r.record.begin(began, &p)
+	b := r.record.begin(began, &p, r.q.lastLook())
 	partly, err := r.time.set(&p, r.clock(p), r.c.Sources)
 	if err != nil {
 		return err
