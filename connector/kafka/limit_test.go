@@ -19,7 +19,7 @@ func TestShares(t *testing.T) {
 		{10, []int64{5, 5, 5, 5}, []int64{2, 2, 2, 2}},
 		{2, []int64{1, 1, 1, 1, 1}, []int64{1, 1, 1, 1, 1}}, // each that has something goes on
 		{3, []int64{1 << 60, 1}, []int64{3, 1}},
-		{1 << 62, []int64{1 << 62, 1 << 62}, []int64{1 << 61, 1 << 61}},
+		{1 << 61, []int64{1 << 61, 1 << 61}, []int64{1 << 60, 1 << 60}},
 	} {
 		total := int64(0)
 		for _, n := range c.left {
