@@ -57,8 +57,8 @@ func stateMemoryFlag(cmd *cobra.Command, to *string) {
 }
 
 func readMemoryFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "read-memory", "", "how much of Kafka's topics all queries together read ahead, such as 512 MB; "+
-		"empty: an eighth of the memory that the process may use, 256 MB at most")
+	cmd.Flags().StringVar(to, "read-memory", "", "how much of Kafka's topics all queries together read ahead, "+
+		"such as 512 MB; empty: an eighth of the memory that the process may use, 256 MB at most")
 }
 
 // readMemory reads the flag; without it an eighth of the memory may hold what was read

@@ -266,7 +266,8 @@ func TestLag(t *testing.T) {
 	c.exec("PAUSE v")
 	c.until("SELECT sum(lag) FROM streamsql.splits", "22") // as it was seen last
 
-	tx, err := kgo.NewClient(kgo.SeedBrokers(k.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(topic))
+	tx, err := kgo.NewClient(kgo.SeedBrokers(k.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionalID(topic))
 	if err != nil {
 		t.Fatal(err)
 	}
