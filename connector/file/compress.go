@@ -2,6 +2,9 @@ package file
 
 import (
 	"bytes"
+	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -64,4 +67,55 @@ func (*zstdPacker) ext() string { return "zst" }
 func (p *zstdPacker) pack(raw []byte) []byte {
 	p.buf = p.w.EncodeAll(raw, p.buf[:0])
 	return p.buf
+}
+
+// unpacked returns what comes out of a file, by the end of its name.
+func unpacked(f *os.File) (from io.Reader, packed bool) {
+	switch filepath.Ext(f.Name()) {
+	case ".gz":
+		return &gzipReader{f: f}, true
+	case ".zst":
+		return &zstdReader{f: f}, true
+	}
+	return f, false
+}
+
+// gzipReader reads the head of the first frame with the first bytes, so that a file
+// that has none is an error of reading.
+type gzipReader struct {
+	f *os.File
+	r *gzip.Reader
+}
+
+func (g *gzipReader) Read(b []byte) (n int, err error) {
+	if g.r == nil {
+		if g.r, err = gzip.NewReader(g.f); err != nil {
+			g.r = nil
+			return 0, err
+		}
+	}
+	return g.r.Read(b)
+}
+
+// zstdReader unpacks in the caller's goroutine.
+type zstdReader struct {
+	f *os.File
+	r *zstd.Decoder
+}
+
+func (z *zstdReader) Read(b []byte) (n int, err error) {
+	if z.r == nil {
+		if z.r, err = zstd.NewReader(z.f, zstd.WithDecoderConcurrency(1)); err != nil {
+			z.r = nil
+			return 0, err
+		}
+	}
+	return z.r.Read(b)
+}
+
+func (z *zstdReader) Close() error {
+	if z.r != nil {
+		z.r.Close()
+	}
+	return nil
 }

@@ -122,6 +122,7 @@ func (f *lineFile) held() int { return cap(f.buf) }
 
 func (f *lineFile) flush() error {
 	if len(f.buf) == 0 {
+		f.buf = nil
 		return nil
 	}
 	b := f.buf
@@ -133,7 +134,9 @@ func (f *lineFile) flush() error {
 	}
 	f.raw += int64(len(f.buf))
 	f.out += int64(len(b))
-	f.buf = f.buf[:0]
+	if f.buf = f.buf[:0]; cap(f.buf) < flushBytes { // one of many files
+		f.buf = nil
+	}
 	return nil
 }
 

@@ -61,7 +61,8 @@ func lineOf(path string, at int64) int {
 		return 1
 	}
 	defer f.Close()
-	line, buf, rest := 1, make([]byte, chunk), io.LimitReader(f, at)
+	from, _ := unpacked(f)
+	line, buf, rest := 1, make([]byte, chunk), io.LimitReader(from, at)
 	for {
 		n, err := rest.Read(buf)
 		line += bytes.Count(buf[:n], []byte{'\n'})

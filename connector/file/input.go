@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/streamsql/streamsql/format"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // chunk is what is read from a file at once.
@@ -17,6 +18,11 @@ const chunk = 256 << 10
 type input struct {
 	path string
 	f    *os.File
+	// from is what is read: f, or what comes out of it where it is packed. Places are in
+	// what comes out; size is f's then.
+	from   io.Reader
+	packed bool
+	size   int64
 	// buf[lo:hi] has been read from the file and not decoded; buf[:lo] has been
 	// decoded, and holds at least checkBytes of it where there are as many.
 	buf    []byte
@@ -61,7 +67,16 @@ func (s *source) open(name string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &input{path: path, f: f, buf: make([]byte, checkBytes+chunk), tail: s.opts.tail, max: s.opts.maxRecord}, nil
+	in := &input{path: path, f: f, buf: make([]byte, checkBytes+chunk), tail: s.opts.tail, max: s.opts.maxRecord}
+	if in.from, in.packed = unpacked(f); in.packed {
+		st, err := f.Stat()
+		if err != nil {
+			in.close()
+			return nil, osError("stat file", path, err)
+		}
+		in.size = st.Size()
+	}
+	return in, nil
 }
 
 // resume opens the file in work at its place.
@@ -83,7 +98,7 @@ func (in *input) seek(p *progress, dec *format.Decoder) error {
 	if err != nil {
 		return osError("stat file", in.path, err)
 	}
-	if st.Size() < p.At {
+	if st.Size() < p.At && !in.packed {
 		return changed(in.path, "became shorter after a part of it had been read")
 	}
 	n, err := in.begin(dec)
@@ -97,20 +112,57 @@ func (in *input) seek(p *progress, dec *format.Decoder) error {
 	// The beginning and what is before the place must be the same bytes.
 	keep := int(min(p.At, checkBytes))
 	in.head = make([]byte, keep)
-	if _, err := in.f.ReadAt(in.head, 0); err != nil {
-		return osError("read file", in.path, err)
+	if in.packed {
+		err = in.skipPacked(p.At, keep)
+	} else if _, err = in.f.ReadAt(in.head, 0); err == nil {
+		_, err = in.f.ReadAt(in.buf[:keep], p.At-int64(keep))
 	}
-	if _, err := in.f.ReadAt(in.buf[:keep], p.At-int64(keep)); err != nil {
-		return osError("read file", in.path, err)
+	if err != nil {
+		return in.failed(err)
 	}
 	in.lo, in.hi, in.eof, in.at = keep, keep, false, p.At
 	if got := in.hash(); p.Check != "" && got != p.Check {
 		return changed(in.path, "was replaced after a part of it had been read")
 	}
+	if in.packed {
+		return nil
+	}
 	if _, err := in.f.Seek(p.At, io.SeekStart); err != nil {
 		return osError("seek in file", in.path, err)
 	}
 	return nil
+}
+
+// skipPacked reads a packed file again from its beginning to a place, with the bytes
+// at the beginning and before the place.
+func (in *input) skipPacked(at int64, keep int) error {
+	if _, err := in.f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in.shut()
+	in.from, _ = unpacked(in.f)
+	if _, err := io.ReadFull(in.from, in.head); err != nil {
+		return err
+	}
+	// The two may overlap: what is before the place begins within the head, then.
+	from := at - int64(keep)
+	n := copy(in.buf[:keep], in.head[min(from, int64(keep)):])
+	if skip := from - int64(keep); skip > 0 {
+		if _, err := io.CopyN(io.Discard, in.from, skip); err != nil {
+			return err
+		}
+	}
+	_, err := io.ReadFull(in.from, in.buf[n:keep])
+	return err
+}
+
+// failed is the error of a file that cannot be read.
+func (in *input) failed(err error) error {
+	var pe *fs.PathError
+	if !in.packed || errors.As(err, &pe) {
+		return osError("read file", in.path, err)
+	}
+	return sqlerr.New(sqlerr.DataCorrupted, `could not unpack file "%s": %s`, in.path, err).AsPermanent()
 }
 
 // begin reads the file's beginning and returns where its records begin. A tailed
@@ -164,13 +216,13 @@ func (in *input) more() error {
 	if in.hi == len(in.buf) {
 		in.buf = append(in.buf, make([]byte, len(in.buf))...)
 	}
-	n, err := in.f.Read(in.buf[in.hi:])
+	n, err := in.from.Read(in.buf[in.hi:])
 	in.hi += n
 	switch {
 	case errors.Is(err, io.EOF):
 		in.eof = true
 	case err != nil:
-		return osError("read file", in.path, err)
+		return in.failed(err)
 	default:
 		in.eof = false
 	}
@@ -295,6 +347,9 @@ func (in *input) end(watched bool) (int64, error) {
 		return 0, osError("stat file", in.path, err)
 	}
 	size := in.at + int64(in.hi-in.lo)
+	if in.packed {
+		size = in.size
+	}
 	switch {
 	case st.Size() < size:
 		return 0, changed(in.path, "became shorter while it was read")
@@ -304,4 +359,14 @@ func (in *input) end(watched bool) (int64, error) {
 	return size, nil
 }
 
-func (in *input) close() { _ = in.f.Close() } // it was only read
+func (in *input) close() {
+	in.shut()
+	_ = in.f.Close() // it was only read
+}
+
+// shut ends the unpacking.
+func (in *input) shut() {
+	if c, ok := in.from.(io.Closer); ok && in.packed {
+		_ = c.Close()
+	}
+}

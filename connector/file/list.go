@@ -17,6 +17,8 @@ type entry struct {
 	name  string // within the directory; as matched, for a pattern
 	size  int64
 	mtime int64 // nanoseconds
+	// epoch is when a sink has shown it, in a directory that is a sink's; else 0.
+	epoch uint64
 }
 
 // place is what a path names.
@@ -24,6 +26,8 @@ type place struct {
 	path    string
 	pattern bool
 	dir     bool
+	// partitions: the files of directories that are named after partitions are read too.
+	partitions bool
 }
 
 // look tells what the path names; a file or directory must be there.
@@ -67,7 +71,7 @@ func (p place) list() ([]entry, error) {
 		if err != nil {
 			return nil, osError("open file", p.path, err)
 		}
-		return []entry{{p.path, st.Size(), st.ModTime().UnixNano()}}, nil
+		return []entry{{name: p.path, size: st.Size(), mtime: st.ModTime().UnixNano()}}, nil
 	}
 	names, err := p.names()
 	if err != nil {
@@ -83,7 +87,7 @@ func (p place) list() ([]entry, error) {
 			return nil, osError("stat file", p.file(name), err)
 		}
 		if st.Mode().IsRegular() {
-			out = append(out, entry{name, st.Size(), st.ModTime().UnixNano()})
+			out = append(out, entry{name: name, size: st.Size(), mtime: st.ModTime().UnixNano()})
 		}
 	}
 	slices.SortFunc(out, byName)
@@ -96,16 +100,8 @@ func (p place) names() (names []string, err error) {
 		if found, err = filepath.Glob(p.path); err != nil {
 			return nil, sqlerr.New(sqlerr.InvalidParameterValue, `"%s" is no valid file pattern`, p.path)
 		}
-	} else {
-		des, err := os.ReadDir(p.path)
-		if err != nil {
-			return nil, osError("open directory", p.path, err)
-		}
-		for _, de := range des {
-			if !de.IsDir() {
-				found = append(found, de.Name())
-			}
-		}
+	} else if found, err = p.below(""); err != nil {
+		return nil, err
 	}
 	for _, name := range found {
 		if !ignored(filepath.Base(name)) {

@@ -14,7 +14,10 @@ import (
 
 // progress is what an offset says.
 type progress struct {
-	// Done holds the files that have been read to their ends, with their sizes.
+	// Epoch is the last of whose files all have been read, in the directory of a sink.
+	Epoch uint64 `json:"epoch,omitempty"`
+	// Done holds the files that have been read to their ends, with their sizes, but those
+	// of such epochs.
 	Done map[string]int64 `json:"done,omitempty"`
 	// File is the file in work, At the place in it, Check the hash of bytes before
 	// it (see check).
@@ -63,13 +66,14 @@ func (t *printer) add(name string, size int64) {
 func (t *printer) print(p *progress) connector.Offset {
 	out := make([]byte, 0, len(t.done)+len(p.File)+64)
 	out = append(out, '{')
+	if p.Epoch > 0 {
+		out = strconv.AppendUint(append(out, `"epoch":`...), p.Epoch, 10)
+	}
 	if len(t.done) > 0 {
-		out = append(append(append(out, `"done":{`...), t.done...), '}')
+		out = append(append(append(comma(out), `"done":{`...), t.done...), '}')
 	}
 	if p.File != "" {
-		if len(t.done) > 0 {
-			out = append(out, ',')
-		}
+		out = comma(out)
 		key, _ := json.Marshal(p.File)
 		out = append(append(out, `"file":`...), key...)
 		out = strconv.AppendInt(append(out, `,"at":`...), p.At, 10)
@@ -78,6 +82,14 @@ func (t *printer) print(p *progress) connector.Offset {
 		}
 	}
 	return connector.Offset(append(out, '}'))
+}
+
+// comma appends one, but to the beginning.
+func comma(out []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	return out
 }
 
 // checkBytes is how many bytes at a file's beginning, and before the place in it,

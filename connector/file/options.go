@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -33,6 +34,7 @@ type sourceOptions struct {
 	batchRows int
 	batchSize int
 	maxRecord int
+	partition []string // columns that the paths of files say
 }
 
 var encodes = []string{format.JSON, format.CSV, format.Text, format.Parquet}
@@ -52,6 +54,7 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 		batchRows: int(o.Int("batch_rows", 8192, 1, 1_000_000)),
 		batchSize: int(o.Size("batch_bytes", 1<<20)),
 		maxRecord: int(o.Size("max_record_bytes", 16<<20)),
+		partition: o.List("partition_columns"),
 	}
 	if p.poll < time.Millisecond || p.poll > time.Second {
 		o.Fault(`option "poll_interval" must be from 1 ms to 1 s`)
@@ -72,15 +75,27 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 			}
 		}
 	}
+	if ext := filepath.Ext(p.path); p.tail && (ext == ".gz" || ext == ".zst") {
+		o.Fault(`option "tail" cannot be used with a file that is packed`)
+	}
+	var names []string
 	for _, c := range s.Columns {
+		names = append(names, c.Name)
 		if c.Meta != "" {
 			o.Fault(`connector "file" has no metadata "%s"`, c.Meta)
+		}
+	}
+	for _, name := range p.partition {
+		if !slices.Contains(names, name) {
+			o.FaultHint(sqlerr.Suggest(name, names), `option "partition_columns": there is no column "%s"`, name)
 		}
 	}
 	if err := o.Err(); err != nil || p.format.Encode == format.Parquet {
 		return p, err
 	}
-	_, err := p.format.Decoder(s.Columns)
+	_, err := p.format.Decoder(slices.DeleteFunc(slices.Clone(s.Columns), func(c connector.Column) bool {
+		return slices.Contains(p.partition, c.Name)
+	}))
 	return p, err
 }
 

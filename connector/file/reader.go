@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"slices"
 
 	"github.com/streamsql/streamsql/arrowbatch"
 	"github.com/streamsql/streamsql/connector"
@@ -23,6 +25,9 @@ type reader struct {
 	// in is the file in work, nil between two; tab is it where files are tables.
 	in  *input
 	tab *table
+	// work is what the listing says of it; lay is which columns it and its path have.
+	work entry
+	lay  *layout
 	// next are the files to read after it, in order.
 	next []entry
 	// aim is the bound that next was made for, bound what it says; free: no bound.
@@ -42,11 +47,6 @@ func (s *source) Open(_ context.Context, sp connector.Split, from connector.Offs
 		return nil, err
 	}
 	r := &reader{src: s, split: sp.ID, pos: pos}
-	if !s.tables() {
-		if r.dec, err = s.opts.format.Decoder(s.spec.Columns); err != nil {
-			return nil, err
-		}
-	}
 	all, _, err := s.files()
 	if err != nil {
 		return nil, err
@@ -55,6 +55,9 @@ func (s *source) Open(_ context.Context, sp connector.Split, from connector.Offs
 		r.forget(all)
 	}
 	r.text.reset(r.pos.Done)
+	if err := r.readies(pos.File, all); err != nil {
+		return nil, err
+	}
 	if err := r.compare(all); err != nil {
 		return nil, err
 	}
@@ -83,7 +86,10 @@ func (r *reader) forget(all []entry) {
 		there[e.name] = true
 	}
 	r.set(func(p *progress) {
-		maps.DeleteFunc(p.Done, func(name string, _ int64) bool { return !there[name] })
+		n := len(p.Done)
+		if maps.DeleteFunc(p.Done, func(name string, _ int64) bool { return !there[name] }); len(p.Done) < n {
+			r.text.reset(p.Done)
+		}
 	})
 }
 
@@ -93,7 +99,7 @@ func (r *reader) compare(all []entry) error {
 	if !r.src.watched() {
 		return nil
 	}
-	for _, e := range all {
+	for _, e := range after(all, r.pos.Epoch) {
 		if size, ok := r.pos.Done[e.name]; ok && size != e.size {
 			return changed(r.src.at.file(e.name), "has another size than when it was read")
 		}
@@ -134,7 +140,7 @@ func (r *reader) Read(ctx context.Context, until connector.Offset) (*arrowbatch.
 		switch {
 		case b != nil:
 		case r.dec != nil:
-			b = r.dec.Take()
+			b = r.lay.widen(r.dec.Take())
 		default:
 			b = r.src.empty()
 		}
@@ -195,36 +201,79 @@ func (r *reader) plan(until connector.Offset) error {
 	}
 	r.next = r.next[:0]
 	there := map[string]bool{}
-	for _, e := range all {
+	for _, e := range after(all, r.pos.Epoch) {
 		there[e.name] = true
-		if _, wanted := r.bound.Done[e.name]; (r.free || wanted) && r.fresh(e.name) {
+		if (r.free || r.wanted(e)) && r.src.mine(r.split, e.name) && r.fresh(e) {
 			r.next = append(r.next, e)
 		}
 	}
 	if !r.free {
 		for name := range r.bound.Done {
-			if !there[name] && r.fresh(name) {
+			if !there[name] && r.src.mine(r.split, name) && r.fresh(entry{name: name}) {
 				return removed(r.src.at.file(name))
 			}
 		}
-		if f := r.bound.File; f != "" && r.fresh(f) {
-			r.next = append(r.next, entry{name: f})
+		if f := (entry{name: r.bound.File}); f.name != "" && r.src.mine(r.split, f.name) && r.fresh(f) {
+			r.next = append(r.next, f)
 		}
 	}
 	if r.src.many() {
-		n := len(r.pos.Done)
-		if r.forget(all); len(r.pos.Done) < n {
-			r.text.reset(r.pos.Done)
-		}
+		r.forget(all)
 	}
 	r.src.sort(r.next)
 	return nil
 }
 
-// fresh tells whether a file is this split's and has not been begun.
-func (r *reader) fresh(name string) bool {
-	_, read := r.pos.Done[name]
-	return !read && name != r.pos.File && r.src.mine(r.split, name)
+// fresh tells whether a file, which is this split's, has not been begun.
+func (r *reader) fresh(e entry) bool {
+	_, read := r.pos.Done[e.name]
+	return !read && e.name != r.pos.File && (e.epoch == 0 || e.epoch > r.pos.Epoch)
+}
+
+// wanted tells whether a file lies within the bound.
+func (r *reader) wanted(e entry) bool {
+	_, named := r.bound.Done[e.name]
+	return named || e.epoch > 0 && e.epoch <= r.bound.Epoch
+}
+
+// readies prepares the reader for the columns of a file, the first or the one in work.
+func (r *reader) readies(name string, all []entry) (err error) {
+	r.work = entry{name: name}
+	for _, e := range all {
+		if e.name == name {
+			r.work = e
+		}
+	}
+	if name != "" {
+		r.lay, err = r.src.layoutOf(name, r.lay)
+	} else {
+		r.lay = &layout{inFile: r.src.spec.Columns}
+	}
+	if err == nil && !r.src.tables() {
+		r.dec, err = r.src.opts.format.Decoder(r.lay.inFile)
+	}
+	return err
+}
+
+// turns prepares the reader for the columns of the next file; false: not before the
+// rows of files with others have been taken.
+func (r *reader) turns() (ok bool, err error) {
+	l, err := r.src.layoutOf(r.next[0].name, r.lay)
+	if err != nil || l == r.lay {
+		return err == nil, err
+	}
+	if r.dec != nil {
+		if r.dec.Len() > 0 {
+			return false, nil
+		}
+		if !slices.Equal(l.inPath, r.lay.inPath) {
+			if r.dec, err = r.src.opts.format.Decoder(l.inFile); err != nil {
+				return false, err
+			}
+		}
+	}
+	r.lay = l
+	return true, nil
 }
 
 // fill decodes records until a batch is full; done: nothing is left within the
@@ -241,6 +290,9 @@ func (r *reader) fill(ctx context.Context) (done bool, err error) {
 		if r.in == nil {
 			if len(r.next) == 0 {
 				return true, nil
+			}
+			if ok, err := r.turns(); !ok {
+				return false, err
 			}
 			if err := r.begin(); err != nil {
 				return false, err
@@ -279,7 +331,7 @@ func (r *reader) limit() int64 {
 	if r.bound.File == r.pos.File {
 		return r.bound.At
 	}
-	if _, ok := r.bound.Done[r.pos.File]; ok {
+	if r.wanted(r.work) {
 		return -1
 	}
 	return 0 // the bound lies before the file
@@ -292,7 +344,11 @@ func (r *reader) begin() error {
 	if err != nil {
 		return err
 	}
-	r.next = r.next[1:]
+	if err := r.listed(in.f); err != nil {
+		in.close()
+		return err
+	}
+	r.work, r.next = r.next[0], r.next[1:]
 	r.in = in
 	r.set(func(p *progress) { p.File, p.At = name, 0 })
 	_, err = in.begin(r.dec)
@@ -307,6 +363,21 @@ func (r *reader) begin() error {
 		return r.abandon()
 	}
 	return err
+}
+
+// listed makes sure that the next file is as long as the sink that wrote it says.
+func (r *reader) listed(f *os.File) error {
+	if r.next[0].epoch == 0 {
+		return nil
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return osError("stat file", f.Name(), err)
+	}
+	if st.Size() != r.next[0].size {
+		return changed(f.Name(), "has another size than its sink has written")
+	}
+	return nil
 }
 
 // abandon ends the file in work without reading the rest of it.
@@ -341,11 +412,12 @@ func (r *reader) finish() error {
 func (r *reader) leave(size int64) {
 	name := r.pos.File
 	_ = r.Close()
-	r.text.add(name, size)
 	r.set(func(p *progress) {
+		r.text.add(name, size)
 		p.Done[name] = size
 		p.File, p.At, p.Check = "", 0, ""
 	})
+	r.pass(r.work)
 }
 
 // badBytes bounds what is kept of a bad record.

@@ -151,9 +151,11 @@ func (r *crashRun) run(parts int) (done bool) {
 	return err == nil
 }
 
-func (r *crashRun) epochs(parts int) error {
+func (r *crashRun) epochs(parts int) error { return r.epochsOn(&disk{before: r.c.before}, parts) }
+
+func (r *crashRun) epochsOn(d *disk, parts int) error {
 	r.kill()
-	s, err := newSinkOn(r.spec, &disk{before: r.c.before})
+	s, err := newSinkOn(r.spec, d)
 	if err != nil {
 		return err
 	}

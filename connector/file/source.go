@@ -28,6 +28,7 @@ type source struct {
 	lists   int
 	listed  time.Time
 	fixed   bool
+	managed managed
 }
 
 func openSource(_ context.Context, s *connector.Spec) (connector.Source, error) {
@@ -39,6 +40,7 @@ func openSource(_ context.Context, s *connector.Spec) (connector.Source, error) 
 	if err != nil {
 		return nil, err
 	}
+	at.partitions = len(opts.partition) > 0
 	src := &source{spec: s, opts: opts, at: at, readers: map[string]*reader{}}
 	if opts.tail && src.many() {
 		return nil, tailMany(opts.path)
@@ -81,7 +83,7 @@ func (s *source) files() ([]entry, int, error) {
 	if s.listing != nil && (s.fixed || now.Sub(s.listed) < s.opts.poll) {
 		return s.listing, s.lists, nil
 	}
-	l, err := s.at.list()
+	l, err := s.listLocked()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -91,6 +93,17 @@ func (s *source) files() ([]entry, int, error) {
 	s.listing, s.listed, s.fixed = l, now, s.Bounded()
 	s.lists++
 	return l, s.lists, nil
+}
+
+func (s *source) listLocked() ([]entry, error) {
+	if s.at.dir {
+		if sinks, err := s.managed.look(s.at.path); err != nil {
+			return nil, err
+		} else if sinks {
+			return s.managed.list()
+		}
+	}
+	return s.at.list()
 }
 
 // mine tells whether a file belongs to a split.
@@ -103,9 +116,10 @@ func (s *source) mine(split, name string) bool {
 	return splitID(int(h.Sum32()%uint32(s.opts.splits))) == split
 }
 
-// sort puts entries, which are sorted by name, into the order of reading.
+// sort puts entries, which are sorted by name, into the order of reading. Those of a
+// sink's directory are in the order in which they became visible.
 func (s *source) sort(es []entry) {
-	if s.opts.byTime {
+	if s.opts.byTime && len(es) > 0 && es[0].epoch == 0 {
 		slices.SortFunc(es, byTime)
 	}
 }
@@ -130,18 +144,24 @@ func (s *source) latest(split string, all []entry) connector.Offset {
 		return t.print(&progress{File: all[0].name, At: all[0].size})
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	r := s.readers[split]
+	from := uint64(0)
+	if r != nil {
+		from = r.pos.Epoch
+	}
 	done, fresh := map[string]int64{}, []entry(nil)
-	for _, e := range all {
-		switch {
-		case !s.mine(split, e.name):
-		case r != nil && !r.fresh(e.name):
+	mine := s.ofSplit(split, all, from)
+	for _, e := range mine {
+		if r != nil && !r.fresh(e) {
 			done[e.name] = e.size
-		default:
+		} else {
 			fresh = append(fresh, e)
 		}
 	}
-	s.mu.Unlock()
+	if r != nil && len(fresh) == 0 && r.pos.File == "" {
+		return r.text.print(&r.pos) // the very words, or it would look like something new
+	}
 	s.sort(fresh)
 	if n := s.opts.maxFiles; n > 0 && int64(len(fresh)) > n {
 		fresh = fresh[:n]
@@ -149,6 +169,10 @@ func (s *source) latest(split string, all []entry) connector.Offset {
 	for _, e := range fresh {
 		done[e.name] = e.size
 	}
-	t.reset(done)
-	return t.print(&progress{})
+	p := progress{Done: done}
+	if s.managed.owner != nil {
+		p = reached(mine, from, done)
+	}
+	t.reset(p.Done)
+	return t.print(&progress{Epoch: p.Epoch})
 }

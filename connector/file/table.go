@@ -41,7 +41,7 @@ func (s *source) empty() *arrowbatch.Batch {
 
 // openTable opens a file and reads what it says of itself. A file that is damaged is
 // open with the error: only its size is known.
-func (s *source) openTable(name string) (*table, error) {
+func (s *source) openTable(name string, cols []connector.Column) (*table, error) {
 	f, path, err := s.file(name)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *source) openTable(name string) (*table, error) {
 		return nil, osError("stat file", path, err)
 	}
 	t.size = st.Size()
-	t.p, err = format.NewParquetReader(f, t.size, connector.FormatColumns(s.spec.Columns), s.opts.format.Options)
+	t.p, err = format.NewParquetReader(f, t.size, connector.FormatColumns(cols), s.opts.format.Options)
 	if err == nil {
 		t.id = t.p.ID()
 		return t, nil
@@ -73,7 +73,7 @@ func damage(err error) bool {
 
 // resumeTable opens the file in work at its place.
 func (r *reader) resumeTable() error {
-	t, err := r.src.openTable(r.pos.File)
+	t, err := r.src.openTable(r.pos.File, r.lay.inFile)
 	if err != nil {
 		if t != nil {
 			t.close()
@@ -130,7 +130,7 @@ func (r *reader) fillTable(ctx context.Context) (b *arrowbatch.Batch, done bool,
 			continue
 		}
 		if b != nil || err != nil {
-			return b, false, err
+			return r.lay.widen(b), false, err
 		}
 	}
 }
@@ -138,15 +138,22 @@ func (r *reader) fillTable(ctx context.Context) (b *arrowbatch.Batch, done bool,
 // beginTable opens the next file.
 func (r *reader) beginTable() error {
 	name := r.next[0].name
-	t, err := r.src.openTable(name)
+	if _, err := r.turns(); err != nil {
+		return err
+	}
+	t, err := r.src.openTable(name, r.lay.inFile)
 	if t == nil {
+		return err
+	}
+	if err := r.listed(t.f); err != nil {
+		t.close()
 		return err
 	}
 	if err != nil && r.src.opts.format.OnError != "skip" {
 		t.close()
 		return t.failure(err)
 	}
-	r.next = r.next[1:]
+	r.work, r.next = r.next[0], r.next[1:]
 	r.tab = t
 	r.set(func(p *progress) { p.File, p.At = name, 0 })
 	if err != nil {
@@ -224,7 +231,7 @@ func (r *reader) without(b *arrowbatch.Batch, bad []format.BadValue, at int64) (
 		}
 		return b.Slice(0, e.Row), err
 	}
-	cols := connector.FormatColumns(r.src.spec.Columns)
+	cols := connector.FormatColumns(r.lay.inFile)
 	keep := make([]int32, 0, b.Len)
 	for i := range b.Len {
 		if len(bad) == 0 || bad[0].Row != i {
