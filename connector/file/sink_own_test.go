@@ -104,17 +104,18 @@ func TestSinkOptions(t *testing.T) {
 		{"max_open_files", "0", "outside the valid range"},
 		{"compression", "gz", `invalid value for option "compression"`},
 	} {
-		err := Factory.CheckSink(newSink(t, c.name, c.value).spec)
+		err := Factory.CheckSink(ctx, newSink(t, c.name, c.value).spec)
 		wantErr(t, c.name+" "+c.value, err, sqlerr.InvalidParameterValue, c.want)
 	}
 	f := newSink(t, "partition_by", "a")
 	f.spec.Columns = append(f.spec.Columns, connector.Column{Name: "a", Type: types.ArrayOf(types.TInt4)})
-	wantErr(t, "an array", Factory.CheckSink(f.spec), sqlerr.InvalidParameterValue, "is of type integer[], which has no text")
+	wantErr(t, "an array", Factory.CheckSink(ctx, f.spec), sqlerr.InvalidParameterValue,
+		"is of type integer[], which has no text")
 	f = newSink(t, "roll_interval", "1 min", "format", "parquet")
-	wantErr(t, "parquet", Factory.CheckSink(f.spec), sqlerr.InvalidParameterValue, "is complete with its footer only")
+	wantErr(t, "parquet", Factory.CheckSink(ctx, f.spec), sqlerr.InvalidParameterValue, "is complete with its footer only")
 	f = newSink(t, "partition_by", "op", "op_column", "op")
-	if f.spec.AppendOnly = false; Factory.CheckSink(f.spec) != nil {
-		t.Error(Factory.CheckSink(f.spec))
+	if f.spec.AppendOnly = false; Factory.CheckSink(ctx, f.spec) != nil {
+		t.Error(Factory.CheckSink(ctx, f.spec))
 	}
 }
 
