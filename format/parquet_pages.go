@@ -63,7 +63,8 @@ func (p *pageReader) peek(n int) ([]byte, error) {
 		copy(p.window, p.window[p.lo:p.hi])
 		p.lo, p.hi = 0, p.hi-p.lo
 	}
-	free := p.window[p.hi:]
+	// The window may be large because a page was: no more is read than is asked for.
+	free := p.window[p.hi:max(n, min(p.hi+windowSize, len(p.window)))]
 	free = free[:min(int64(len(free)), p.left)]
 	k, err := p.r.ReadAt(free, p.at)
 	p.hi, p.at, p.left = p.hi+k, p.at+int64(k), p.left-int64(k)

@@ -46,6 +46,9 @@ func (p *ParquetReader) fillScalar(d *binding) error {
 		case err != nil:
 		case d.json:
 			err = p.putJSON(d, &s)
+		case d.t.logical == logicalUUID && (d.n.kind == kindJSON || d.n.kind == kindJSONB):
+			s.b = AppendJSONString(nil, s.b) // other texts are read as JSON
+			err = p.in.put(d.n, i, &s)
 		default:
 			err = p.in.put(d.n, i, &s)
 		}
