@@ -1,6 +1,5 @@
 // Package format turns bytes into batches and batches into bytes: JSON, CSV,
-// lines of text, raw bytes, Avro,
-// protobuf.
+// lines of text, raw bytes, Avro, protobuf, Parquet.
 //
 // Life of a Decoder: New with the columns wanted; for files Begin at each file's
 // start and Decode on every chunk; for messages Append on every message; Take
@@ -11,6 +10,13 @@
 //
 // Where records are changes (Options.Changes), AppendRecord takes keys and values, and the
 // batches have ops.
+//
+// Parquet has files, not records. Life of a ParquetReader: NewParquetReader reads what
+// the file says of itself and finds what fills each column; SeekRow goes to a place;
+// Read hands out batches; Close. A column of a row group is read page by page (column,
+// pageReader), its levels are turned into NULLs, lists and structs (binding), its values
+// copied as a whole. Life of a ParquetWriter: NewParquetSchema once, Create for each
+// file, Write, Close.
 //
 // Life of an Encoder: NewEncoder with the columns; AppendHeader once, AppendRow
 // for each row.

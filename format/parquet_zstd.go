@@ -20,7 +20,9 @@ var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 })
 
 // EncodeLevel compresses src as Encode does, at the usual level.
-func (zstdCodec) EncodeLevel(dst, src []byte, _ int) []byte { return zstdEncoder().EncodeAll(src, dst[:0]) }
+func (zstdCodec) EncodeLevel(dst, src []byte, _ int) []byte {
+	return zstdEncoder().EncodeAll(src, dst[:0])
+}
 
 func init() {
 	c, err := compress.GetCodec(compress.Codecs.Zstd)

@@ -16,6 +16,9 @@
 // in no checkpoint and cuts the files that were open to what is; the first epoch
 // completes them. The file _manifest/owner says whose directory it is.
 //
+// A Parquet file is not read by records but in batches of columns; a place in it is the
+// number of a row.
+//
 // FORMAT DEBEZIUM ENCODE JSON reads changes of rows, one record each.
 //
 // Options of a source, beside those of the format and on_error:
@@ -35,7 +38,8 @@
 //	partition_by           columns that directories stand for
 //	max_file_size          when a file is complete within an epoch; 0, the default: never
 //	roll_interval          how long a file is written, over epochs; 0, the default: one
-//	compression = 'none'   gzip or zstd
+//	compression = 'none'   gzip or zstd; of Parquet the pages: snappy, zstd, gzip or none
+//	row_group_size         of Parquet, in rows; 131072
 //	max_open_files = 64    descriptors of a part
 //	op_column              a text column for 'insert' or 'delete' where the query changes
 //	                       rows
@@ -48,7 +52,7 @@
 //	L1  An offset names every file that has been read, with its size, and the place
 //	    in the one in work with a check of the bytes before it. A file that is not
 //	    what it was is an error, never a second reading or a gap.
-//	L2  A place in a file lies between two records.
+//	L2  A place in a file lies between two records, of a table between two rows.
 //	L3  Files that appear are read once, also when their names come before those of
 //	    files that have been read.
 //	L4  A sink never replaces a file and never leaves a part of a row.
