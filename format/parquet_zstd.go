@@ -11,23 +11,21 @@ import (
 // which takes longer than the page.
 type zstdCodec struct{ compress.Codec }
 
-var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithZeroFrames(true))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return e
+var zstdEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithZeroFrames(true))
 })
 
-// EncodeLevel compresses src as Encode does, at the usual level.
-func (zstdCodec) EncodeLevel(dst, src []byte, _ int) []byte {
-	return zstdEncoder().EncodeAll(src, dst[:0])
+// EncodeLevel compresses src at the usual level.
+func (c zstdCodec) EncodeLevel(dst, src []byte, _ int) []byte {
+	e, err := zstdEncoder()
+	if err != nil {
+		return c.Encode(dst, src)
+	}
+	return e.EncodeAll(src, dst[:0])
 }
 
 func init() {
-	c, err := compress.GetCodec(compress.Codecs.Zstd)
-	if err != nil {
-		panic(err)
+	if c, err := compress.GetCodec(compress.Codecs.Zstd); err == nil {
+		compress.RegisterCodec(compress.Codecs.Zstd, zstdCodec{c})
 	}
-	compress.RegisterCodec(compress.Codecs.Zstd, zstdCodec{c})
 }

@@ -69,6 +69,9 @@ func readSource(s *connector.Spec) (sourceOptions, error) {
 		o.Fault(`option "tail" reads a single file: "splits" must be 1`)
 	}
 	if p.format.Encode == format.Parquet {
+		if p.format.Envelope != connector.Plain {
+			o.Fault("ENCODE PARQUET is for FORMAT PLAIN")
+		}
 		for _, name := range []string{"tail", "max_record_bytes"} {
 			if o.Has(name) {
 				o.Fault(`option "%s" is not for ENCODE PARQUET`, name)

@@ -340,6 +340,11 @@ func TestParquetOptions(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
+	d := newParquet(t)
+	d.spec.Format, d.spec.Key = connector.Debezium, []int{0}
+	if err := Factory.CheckSource(d.spec); err == nil || !strings.Contains(fmt.Sprint(err, sqlerr.From(err).Detail), "PARQUET") {
+		t.Error(err)
+	}
 	for _, c := range []struct{ name, value, want string }{
 		{"compression", "lz4", `invalid value for option "compression": "lz4"`},
 		{"row_group_size", "0", `option "row_group_size"`},
@@ -347,14 +352,14 @@ func TestParquetOptions(t *testing.T) {
 	} {
 		f := newSink(t, c.name, c.value)
 		f.spec.Encode = "parquet"
-		if err := Factory.CheckSink(f.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Factory.CheckSink(ctx, f.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	f := newSink(t)
 	f.spec.Encode = "parquet"
 	f.spec.Columns[1].Name = "id"
-	if err := Factory.CheckSink(f.spec); sqlerr.CodeOf(err) != sqlerr.DuplicateColumn {
+	if err := Factory.CheckSink(ctx, f.spec); sqlerr.CodeOf(err) != sqlerr.DuplicateColumn {
 		t.Error(err)
 	}
 }

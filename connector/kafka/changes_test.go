@@ -208,3 +208,14 @@ func csvEvents() *connector.Spec {
 	s.Encode = "csv"
 	return s
 }
+
+// Parquet is a format of files.
+func TestNoParquet(t *testing.T) {
+	s, k := idSpec("b:1"), kvSpec("b:1", formatPlain)
+	s.Encode, k.Encode = "parquet", "parquet"
+	for _, err := range []error{Factory().CheckSource(s), Factory().CheckSink(t.Context(), k)} {
+		if err == nil || !strings.Contains(err.Error(), `connector "kafka" does not support ENCODE PARQUET; it supports: JSON, `) {
+			t.Error(err)
+		}
+	}
+}
