@@ -15,8 +15,10 @@ import (
 type pacer struct {
 	r     *run
 	first bool
-	// goal is the bound of an available_now or once run.
+	// goal is the bound of an available_now or once run, fill that of the first rows of
+	// a result that is not shown before.
 	goal     bounds
+	fill     bounds
 	later    map[string][]connector.Split // splits that have appeared in it
 	lastTick time.Time
 	// sinceData is when rows last came. One epoch without rows is run for each timeout
@@ -231,6 +233,7 @@ func (p *pacer) realTime(pace exec.Pace, opt options, flushing bool, now time.Ti
 	case p.over() && !p.r.eager && !flushing && !p.first:
 		p.finished = true
 		pace.Barrier.Stop = true
+	case p.r.filling && !p.r.eager: // to its end; then barriers come by time
 	case p.first:
 		pace.Barrier.Eager = true
 	case flushing && p.r.eager: // one epoch with a bound, between two without

@@ -65,6 +65,9 @@ type run struct {
 	// maxRows is what the next epoch may read of a split.
 	maxRows int64
 	record  *recorder
+	// filling: the result is not shown yet; fillMark: the store says so; short: the last
+	// epoch did not come to a bound.
+	filling, fillMark, short bool
 }
 
 // newRun begins a run at a checkpoint.
@@ -137,6 +140,10 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 	if err := r.time.begin(last); err != nil {
 		return false, err
 	}
+	if r.filling, err = q.filling(c, last); err != nil {
+		return false, err
+	}
+	r.fillMark = r.filling && last != nil
 	if err := settle(ctx, c, last, r.plan); err != nil {
 		return false, err
 	}
@@ -247,6 +254,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	r.eager = p.Barrier.Eager
 	cp := r.checkpoint(acks)
 	r.cut = r.cut || partly
+	r.short = r.cut || p.Until == nil
 	if err := r.awaitCommit(); err != nil {
 		for _, a := range acks {
 			a.Done()
@@ -389,9 +397,10 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 	done := make(chan error, 1)
 	r.committing = done
 	marks := r.markStatus(cp)
+	fill := r.filled()
 	spawn.Go("commit", func() error {
 		begin := r.q.m.cfg.Clock.Now()
-		err := r.store(cp, acks)
+		err := r.store(cp, acks, fill)
 		for _, a := range acks {
 			a.Done()
 		}
@@ -414,17 +423,24 @@ func (r *run) commit(ctx context.Context, cp *state.Checkpoint, acks []*exec.Ack
 }
 
 // store makes the epoch durable, with the rows that were left out in it.
-func (r *run) store(cp *state.Checkpoint, acks []*exec.Ack) error {
+func (r *run) store(cp *state.Checkpoint, acks []*exec.Ack, fill *state.Delta) error {
 	objects := map[string]*catalog.Object{}
 	for name, s := range r.c.Sources {
 		objects[name] = s.Object
 	}
 	kept, done, err := r.keep.write(acks, objects)
 	if err != nil {
+		if fill != nil {
+			fill.Discard()
+		}
 		return err
 	}
 	defer done()
-	return r.q.m.cfg.Store.Commit(cp, append(deltas(acks), kept)...)
+	all := append(deltas(acks), kept)
+	if fill != nil {
+		all = append(all, fill)
+	}
+	return r.q.m.cfg.Store.Commit(cp, all...)
 }
 
 // sourceStatus tells what was read of each source by the end of an epoch.

@@ -15,8 +15,9 @@ const toldAfter = time.Second
 
 // awaitStatic waits, at the first start of a query, until the relations that it
 // joins a stream with hold what there is for them: a stream must meet all of a
-// table that a file feeds, though both begin at once. It returns false when the
-// query is asked to stop meanwhile.
+// table that a file feeds, though both begin at once. So it does for relations of
+// which a part is not to be shown: see filling. It returns false when the query is
+// asked to stop meanwhile.
 func (q *Query) awaitStatic(ctx context.Context, c *build.Continuous) (bool, error) {
 	for _, up := range q.staticQueries(c) {
 		for {
@@ -49,7 +50,10 @@ func (q *Query) staticQueries(c *build.Continuous) []*Query {
 		ids = append(ids, id)
 	}
 	for _, s := range c.Sources {
-		if s.Static && s.Relation != nil {
+		if s.Relation == nil {
+			continue
+		}
+		if unfilled, err := q.m.unfilled(s.Object); s.Static || unfilled && err == nil {
 			visit(s.Object.ID)
 		}
 	}

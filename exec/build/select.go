@@ -207,6 +207,9 @@ func (l *relationLeaf) Run(rt *exec.Runtime, out exec.Output) (err error) {
 	if err := l.store.LiveError(l.reader, l.rel.ID); err != nil {
 		return err
 	}
+	if filling, err := l.store.Filling(l.reader, l.rel.ID); err != nil || filling {
+		return err // a part of the first rows may be what never was
+	}
 	var prefix []byte
 	for _, e := range l.keyEq {
 		v, err := expr.EvalConst(rt.Eval, e)

@@ -352,3 +352,64 @@ func (p *postgres) sorted(query string) []string {
 	slices.Sort(out)
 	return out
 }
+
+// TestChangesFill: what is made of records that change rows shows nothing until they have
+// been read to where they reached at its beginning, though it takes several epochs with
+// stops between them; and what reads it waits.
+func TestChangesFill(t *testing.T) {
+	e := &engine{w: newWorld(), fs: vfs.NewCrashableMem(), clock: clock.NewManual(time.Unix(0, 0)), epochRows: 2}
+	e.w.batch = 1
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(e.start())
+	e.w.addSource("log", []string{"A"})
+	var rows []change
+	for id := range 40 {
+		rows = append(rows, change{rel: "log", split: "A", values: []string{fmt.Sprint(id), `{"v":1}`}})
+	}
+	e.w.append(rows)
+	var seen []string
+	look := func() {
+		for _, rel := range []string{"up", "agg", "direct", "next"} {
+			got, err := e.query("SELECT count(*), sum(v) FROM " + rel)
+			must(err)
+			seen = append(seen, rel+" "+strings.Join(got, " "))
+		}
+	}
+	must(e.exec(`CREATE TABLE up (id bigint PRIMARY KEY, v int) WITH (connector = 'memory', name = 'log') FORMAT UPSERT ENCODE JSON;
+		CREATE SOURCE src (id bigint PRIMARY KEY, v int) WITH (connector = 'memory', name = 'log') FORMAT UPSERT ENCODE JSON;
+		CREATE MATERIALIZED VIEW direct WITH (trigger = 'real_time') AS SELECT id, v FROM src`))
+	must(e.exec("CREATE MATERIALIZED VIEW agg AS SELECT id, sum(v) AS v FROM up GROUP BY id; " +
+		"CREATE MATERIALIZED VIEW next AS SELECT id, v FROM direct"))
+	e.run()
+	for n := range 12 {
+		look()
+		if n == 4 || n == 8 {
+			e.hold()
+			must(e.close())
+			must(e.start())
+			e.run()
+		}
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		from := len(seen)
+		look()
+		if !slices.ContainsFunc(seen[from:], func(s string) bool { return !strings.HasSuffix(s, " 40,40") }) {
+			break
+		}
+		if time.Since(begin) > patience {
+			t.Fatalf("in the end reads show %v: %v", seen[from:], e.stuck())
+		}
+	}
+	e.hold()
+	for _, s := range seen {
+		if !strings.HasSuffix(s, " 0,") && !strings.HasSuffix(s, " 40,40") {
+			t.Errorf("a read shows %s", s)
+		}
+	}
+	must(e.close())
+}
