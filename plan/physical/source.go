@@ -24,6 +24,9 @@ type SourceScan struct {
 // Describe shows the node.
 func (n *SourceScan) Describe() plan.Desc {
 	d := plan.Desc{Op: "SourceScan"}.With("source", n.Object.Name.String())
+	if n.Object.Changing() {
+		d = d.With("records", "changes")
+	}
 	return d.With("columns", n.Out.ColumnNames(all(n.Out)))
 }
 

@@ -37,15 +37,17 @@ func (lw *lowerer) changing(n *logical.Scan) (physical.Node, error) {
 	return reorder(l, at, n.Schema()), nil
 }
 
-// latestState says what bounds the keys.
+// latestState says what bounds the keys. What is above has the rows of a table.
 func (lw *lowerer) latestState(l *physical.LatestByKey) {
 	in := lw.rowsBound(l.Input[0])
+	rows := "rows of " + relations(l)
 	switch {
 	case lw.batch:
 	case in != "":
 		l.Prop.Bound = in
 	case lw.ttl > 0:
 		l.TTL, l.Prop.Bound = lw.ttl, lw.byTTL()
+		rows = l.Prop.Bound
 	}
-	lw.setRows(l, l.Prop.Bound)
+	lw.setRows(l, rows)
 }

@@ -83,7 +83,13 @@ func (c *testCatalog) define(text string) error {
 func (c *testCatalog) create(s sql.Statement, text string) error {
 	switch s := s.(type) {
 	case *sql.CreateSource:
-		return c.addTable(&s.TableDef, catalog.KindSource, true)
+		if err := c.addTable(&s.TableDef, catalog.KindSource, true); err != nil || s.Format == nil {
+			return err
+		}
+		o := c.objects[len(c.objects)-1]
+		o.Format = strings.ToLower(s.Format.Row)
+		o.AppendOnly = !o.Changing()
+		return nil
 	case *sql.CreateTable:
 		return c.addTable(&s.TableDef, catalog.KindTable, s.AppendOnly)
 	case *sql.CreateView:
