@@ -95,7 +95,7 @@ func (c *config) hint(pg *pgconn.PgError) string {
 	case code == sqlerr.ReadOnlyTransaction:
 		return "The server is a standby, or its transactions are read-only by default."
 	case strings.HasPrefix(pg.Code, "23"), strings.HasPrefix(pg.Code, "22"):
-		return "Change the table so that it takes the row, then RESUME the sink; or DROP the sink and CREATE it with a " +
+		return "Change the table so that it takes the row, then RESTART the sink; or DROP the sink and CREATE it with a " +
 			"query that leaves the row out."
 	}
 	return ""

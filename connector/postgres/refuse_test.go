@@ -66,7 +66,7 @@ func TestRefusedRows(t *testing.T) {
 			epoch(t, k, w, 1, "+100|50")
 			parts := prepare(t, w, 2, batch(t, s, c.rows...))
 			err := k.Commit(t.Context(), 2, parts)
-			wantError(t, "commit", err, c.code, `writing epoch 2 to table "`+p.schema+`.t" failed`, c.want, "RESUME")
+			wantError(t, "commit", err, c.code, `writing epoch 2 to table "`+p.schema+`.t" failed`, c.want, "RESTART")
 			if !sqlerr.From(err).Permanent {
 				t.Error("it would be tried again")
 			}
