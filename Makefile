@@ -67,7 +67,7 @@ examples: build
 docs:
 	go run ./tests/docs/reference/write
 	go test ./cmd/streamsql -run Documented -update
-	scripts/kafka run go test ./tests/docs
+	$(SERVICES) go test ./tests/docs
 
 clean:
 	scripts/kafka stop

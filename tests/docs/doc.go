@@ -8,6 +8,8 @@
 //	```sql           run; the ```text block directly behind it is what it prints
 //	```sql kafka     the same with the broker of package testenv for localhost:9092;
 //	                 without one it and the page's later blocks are skipped
+//	```sql postgres  the same with its PostgreSQL server for the one at localhost:5432, where a
+//	                 schema is made for it
 //	```sql error     must fail; the ```text block is the error
 //	```json x.ndjson (or csv) the content of the file x.ndjson in the page's folder
 //	```console       a session of psql, in README.md

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/streamsql/streamsql/session"
 	"github.com/streamsql/streamsql/tests/testenv"
 )
@@ -59,7 +61,7 @@ func run(t *testing.T, p *page) {
 			continue
 		case lang != "sql":
 			continue
-		case rest != "" && rest != "kafka" && rest != "error":
+		case rest != "" && rest != "kafka" && rest != "postgres" && rest != "error":
 			t.Errorf("%s:%d: a block cannot be %q", p.path, b.line, b.info)
 		}
 		text := b.text
@@ -69,11 +71,34 @@ func run(t *testing.T, p *page) {
 			}
 			text = uniqueTopics(t, topics, place.Replace(text))
 		}
+		if rest == "postgres" {
+			text = ownTables(t, text)
+		}
 		check(t, p, b, text, rest == "error", texts, srv)
 	}
 	if *update && len(texts) > 0 {
 		p.rewrite(t, texts)
 	}
+}
+
+// ownTables writes to the test server, into a schema of the page's own.
+func ownTables(t *testing.T, text string) string {
+	url := testenv.Postgres(t)
+	schema := testenv.Unique(t, "docs")
+	pg, err := pgconn.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pg.Exec(t.Context(), "CREATE SCHEMA "+schema).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := pg.Exec(context.Background(), "DROP SCHEMA "+schema+" CASCADE").ReadAll(); err != nil {
+			t.Error(err)
+		}
+		_ = pg.Close(context.Background())
+	})
+	return strings.NewReplacer("'postgres://postgres@localhost:5432/postgres'", "'"+url+"', schema = '"+schema+"'").Replace(text)
 }
 
 var topicOption = regexp.MustCompile(`\btopic = '(\w+)'`)

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsql/streamsql/connector/file"
 	"github.com/streamsql/streamsql/connector/kafka"
 	"github.com/streamsql/streamsql/connector/nexmark"
+	"github.com/streamsql/streamsql/connector/postgres"
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/pgwire"
@@ -35,7 +36,7 @@ func newServer(t *testing.T, serve bool) *session.Server {
 	}
 	clk := clock.System{}
 	reg := connector.Registry{"kafka": kafka.Factory(), "file": file.Factory, "datagen": datagen.Factory,
-		"nexmark": nexmark.Factory, "blackhole": blackhole.Factory}
+		"nexmark": nexmark.Factory, "postgres": postgres.Factory(), "blackhole": blackhole.Factory}
 	trigger := stream.Trigger{Kind: stream.AvailableNow}
 	if serve {
 		trigger = stream.Trigger{}
