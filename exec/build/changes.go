@@ -19,7 +19,9 @@ func (b *continuousBuilder) latestFragment(n *physical.LatestByKey, f *exec.Frag
 	anew := b.static > 0
 	b.push(f, n, func() exec.Operator {
 		o := latestByKey(n)
-		o.Anew = anew
+		if o.Anew = anew; !anew {
+			o.Budget = b.budget()
+		}
 		return o
 	})
 	return f

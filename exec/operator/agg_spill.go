@@ -14,7 +14,7 @@ import (
 
 // canSpill tells whether groups may be left to the store: where nothing asks for all
 // groups but the close of a window.
-func (o *HashAgg) canSpill() bool { return len(o.KeyCols) > 0 && o.exp == nil }
+func (o *HashAgg) canSpill() bool { return o.exp == nil }
 
 // allAges adds the ages of all entries of the bucket to a list.
 func (bk *bucket) allAges(to []ages) []ages {
@@ -176,7 +176,12 @@ func (o *HashAgg) emitPart(bk, part *bucket, start, end int64) error {
 		return err
 	}
 	here := make([]int32, n)
-	bk.groups.Find(keys.Cols, nil, here)
+	switch {
+	case len(o.KeyCols) > 0:
+		bk.groups.Find(keys.Cols, nil, here)
+	case bk.groups.Len() == 0:
+		here = nil
+	}
 	for id, at := range here {
 		if at >= 0 {
 			part.flags[id] |= forgotten // the table has a later state of it

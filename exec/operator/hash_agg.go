@@ -158,7 +158,7 @@ func (o *HashAgg) Open(rt *exec.Runtime, out exec.Output) error {
 		}
 	}
 	if o.Keyless && o.Window == nil && o.CloseCol < 0 && o.ownsKeyless() {
-		o.seedKeyless()
+		return o.seedKeyless()
 	}
 	return nil
 }
@@ -201,18 +201,20 @@ func (o *HashAgg) bucketAt(start, end int64) *bucket {
 }
 
 // seedKeyless makes the one group of a query without GROUP BY.
-func (o *HashAgg) seedKeyless() {
+func (o *HashAgg) seedKeyless() error {
 	bk := o.bucketAt(arrowbatch.NoTime, arrowbatch.MaxTime)
 	if bk.groups.Len() > 0 {
-		return
+		return nil
 	}
 	o.ids = resizeIDs(o.ids, 1)
-	bk.groups.Lookup(nil, nil, o.ids)
-	o.grow(bk)
+	if err := o.lookup(bk, nil, nil, o.ids); err != nil || bk.away {
+		return err // what is away has been seeded
+	}
 	o.mark(bk)
 	if !o.AppendOnly {
 		bk.rows[0] = 1 // the row stays when the last input row goes
 	}
+	return nil
 }
 
 // ProcessBatch takes rows into their groups.

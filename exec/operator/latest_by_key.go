@@ -25,6 +25,9 @@ type LatestByKey struct {
 	// Anew: the records are read from their start at each start of the query; nothing is
 	// kept over it.
 	Anew bool
+	// Budget is how many bytes of rows may be held in memory; nil: any number. It is asked
+	// at barriers.
+	Budget func() int
 
 	rt  *exec.Runtime
 	out exec.Output
@@ -36,6 +39,10 @@ type LatestByKey struct {
 	exp     *expiry // with TTL
 	saving  []bool
 	save    []int32
+	tier    *tier // nil: rows stay in memory
+	ages    ages
+	away    bool // the store has keys that are not here
+	saved   state.KeyList
 
 	// Of the batch in work: the keys in it, each with the row that it had before and the
 	// batch's row that it has now.
@@ -109,6 +116,9 @@ func (o *LatestByKey) Open(rt *exec.Runtime, out exec.Output) error {
 	if rt.Store == nil || o.Anew {
 		return nil
 	}
+	if o.exp == nil {
+		o.tier = newTier(rt, o.Budget)
+	}
 	return o.restore()
 }
 
@@ -130,8 +140,12 @@ func (o *LatestByKey) ProcessBatch(_ int, b *arrowbatch.Batch) error {
 	for i := range o.sel {
 		o.sel[i] = int32(i)
 	}
+	from := o.keys.Len()
 	o.keys.Lookup(o.keyVecs, o.sel, o.ids)
 	o.grow()
+	if err := o.use(from); err != nil {
+		return err
+	}
 	o.touched = o.touched[:0]
 	for i, id := range o.ids {
 		if o.at[id] == 0 {
@@ -238,17 +252,32 @@ func (o *LatestByKey) ProcessBarrier(bar exec.Barrier) error {
 	if err := o.expire(bar.Now); err != nil {
 		return err
 	}
-	delta := o.rt.Delta()
-	prefix := o.rt.Table.Prefix()
-	var key []byte
+	if d := o.rt.Delta(); d != nil && !o.Anew {
+		o.saveRows(d)
+	}
 	for _, id := range o.save {
 		o.saving[id] = false
-		if delta == nil || o.Anew {
-			continue
-		}
-		key = appendGroupKey(append(key[:0], prefix...), o.keys, id)
+	}
+	o.save = o.save[:0]
+	o.rows.pack()
+	o.tier.sealed()
+	err := o.reclaim()
+	o.rt.Stats.State(o.live, o.bytes())
+	return err
+}
+
+// saveRows writes the keys that changed.
+func (o *LatestByKey) saveRows(d *state.Delta) {
+	o.saved.Begin(o.rt.Table.Prefix())
+	for _, id := range o.save {
+		o.ages.use(o.tier, id)
+		o.saved.Add(o.keys, id)
+	}
+	o.saved.Sort()
+	for k := range o.saved.Len() {
+		id := o.saved.ID(k)
 		if o.rows.at[id] == noRow {
-			delta.Delete(key)
+			d.Delete(o.saved.Key(k))
 			continue
 		}
 		date := int64(0)
@@ -256,12 +285,9 @@ func (o *LatestByKey) ProcessBarrier(bar exec.Barrier) error {
 			date = o.exp.date(id)
 		}
 		o.buf = binary.AppendVarint(o.buf[:0], date)
-		delta.Put(key, append(o.buf, o.rows.get(o.rows.at[id])...))
+		o.buf = append(o.buf, o.rows.get(o.rows.at[id])...)
+		d.Put(o.saved.Key(k), o.buf)
 	}
-	o.save = o.save[:0]
-	o.rows.pack()
-	o.rt.Stats.State(o.live, o.keys.Bytes()+len(o.rows.data)+21*len(o.rows.at))
-	return o.reclaim()
 }
 
 // all gives the rows of a finite read.
@@ -312,61 +338,6 @@ func (o *LatestByKey) expire(now int64) error {
 		o.touch(id)
 	}
 	return o.send(out)
-}
-
-func (o *LatestByKey) restore() error {
-	lo := o.rt.Table.Prefix()
-	return o.rt.Store.Scan(lo, state.After(lo), func(k, v []byte) error {
-		k = k[len(lo):]
-		date, n := binary.Varint(v)
-		if len(k) < 1 || n <= 0 {
-			return errState
-		}
-		if !o.rt.Owns(k[0]) {
-			return nil
-		}
-		id, _, err := o.keys.AddKey(k[1:])
-		if err != nil {
-			return errState
-		}
-		o.grow()
-		o.rows.set(id, v[n:])
-		o.live++
-		if o.exp != nil {
-			o.exp.touch(id, date)
-		}
-		return nil
-	})
-}
-
-// reclaim rebuilds the table when most of its keys have no row. Nothing is to be saved
-// then.
-func (o *LatestByKey) reclaim() error {
-	if o.keys.Len() < 4096 || o.live > o.keys.Len()/2 {
-		return nil
-	}
-	old, rows := o.keys, o.rows
-	o.keys, o.rows = state.NewGroups(o.keyShapes()), rowHeap{}
-	o.at, o.saving = nil, nil
-	var keep []int32
-	var key []byte
-	for id, r := range rows.at {
-		if r == noRow {
-			continue
-		}
-		key = old.AppendKey(key[:0], int32(id))
-		n, _, err := o.keys.AddKey(key)
-		if err != nil {
-			return errState
-		}
-		o.grow()
-		o.rows.set(n, rows.get(r))
-		keep = append(keep, int32(id))
-	}
-	if o.exp != nil {
-		o.exp = o.exp.renumbered(keep)
-	}
-	return nil
 }
 
 // Close has nothing to free.

@@ -115,7 +115,31 @@ func properties(n physical.Node) []plan.Attr {
 	if p.State != "" {
 		out = append(out, plan.Attr{Key: "state", Value: p.State}, plan.Attr{Key: "bounded by", Value: p.Bound})
 	}
+	if stays(n) {
+		out = append(out, plan.Attr{Key: "in memory"})
+	}
 	return out
+}
+
+// stays tells whether a node's state stays in memory, however large it grows: what has a
+// TTL, and what is read anew at each start.
+func stays(n physical.Node) bool {
+	if n.Props().State == "" {
+		return false
+	}
+	switch n := n.(type) {
+	case *physical.HashAgg:
+		return n.TTL > 0 || n.Window != nil && n.Window.Kind == plan.Session && len(n.GroupBy) <= 2
+	case *physical.DistinctOn:
+		return n.TTL > 0
+	case *physical.GroupTopN:
+		return n.TTL > 0 || len(n.PartitionBy) == 0 && n.Prop.Bound != numberOfRows
+	case *physical.LatestByKey:
+		return n.TTL > 0
+	case *physical.Join:
+		return true
+	}
+	return false
 }
 
 // explained is a node of the JSON form.
@@ -128,6 +152,7 @@ type explained struct {
 	EventTime  string            `json:"eventTime,omitempty"`
 	State      string            `json:"state,omitempty"`
 	Bound      string            `json:"boundedBy,omitempty"`
+	InMemory   bool              `json:"inMemory,omitempty"`
 	OnReplace  string            `json:"onReplace,omitempty"`
 	Output     []string          `json:"output"`
 	Inputs     []explained       `json:"inputs,omitempty"`
@@ -141,8 +166,8 @@ func ExplainJSON(p *Plan) (string, error) {
 
 func explain(n physical.Node, fate map[int]string) explained {
 	p, d, s := n.Props(), n.Describe(), n.Schema()
-	e := explained{ID: int(n.ID()), Op: d.Op, Changes: "changelog", State: p.State, Bound: p.Bound, Output: s.Names(),
-		OnReplace: fate[int(n.ID())]}
+	e := explained{ID: int(n.ID()), Op: d.Op, Changes: "changelog", State: p.State, Bound: p.Bound,
+		InMemory: stays(n), Output: s.Names(), OnReplace: fate[int(n.ID())]}
 	if p.AppendOnly {
 		e.Changes = "append-only"
 	}

@@ -158,11 +158,14 @@ func (lw *lowerer) finishTopN(g *physical.GroupTopN, in physical.Node, what stri
 	return lw.checkTopN(what, g, pos)
 }
 
+// numberOfRows bounds the first rows of all rows where none is taken back.
+const numberOfRows = "number of rows"
+
 // topNState says what first rows keep, and what bounds it.
 func (lw *lowerer) topNState(g *physical.GroupTopN, in physical.Node) (kept, bound string) {
 	kept, bound = "all input rows", cmp.Or(lw.rowsBound(in), keysBelow(in), byNothing)
 	if in.Props().AppendOnly {
-		kept, bound = fmt.Sprintf("first %d rows", g.To), "number of rows"
+		kept, bound = fmt.Sprintf("first %d rows", g.To), numberOfRows
 		if g.Func == plan.WithTies || g.Func == plan.Rank {
 			kept += " and their peers"
 		} else if g.Func == plan.DenseRank {
