@@ -63,7 +63,7 @@ func (s *Store) save(ctx context.Context, sp *Savepoint, snap *Snapshot) error {
 	}
 	if cp == nil {
 		return sqlerr.New(sqlerr.ObjectNotInState, "%s has not come to the end of its first epoch", sp.Of).
-			WithHint("FLUSH waits until it has.")
+			WithHint("It has no state yet; RESUME it if it is paused.")
 	}
 	c := copier{store: s, ctx: ctx, from: snap.s}
 	ranges := [][2][]byte{{prefix32(spaceOperator, sp.Query), prefix32(spaceOperator, sp.ID)},

@@ -94,10 +94,26 @@ func (m *Manager) stateOf(snap *catalog.Snapshot, o *catalog.Object, from uint32
 	if err != nil {
 		return nil, "the query that the state belongs to cannot be planned any more: " + sqlerr.From(err).Message, nil
 	}
+	if !readsSame(p, o) {
+		return nil, "what the query read has been dropped since", nil
+	}
 	if cp.Plan != fingerprint(p) {
 		return nil, "the state was written under another plan of the same query", nil
 	}
 	return p, "", nil
+}
+
+// readsSame tells whether the names in a query still stand for what it read.
+func readsSame(p *planner.Plan, o *catalog.Object) bool {
+	if o.Kind == catalog.KindTable { // which reads what its options say
+		return true
+	}
+	for _, r := range p.Reads {
+		if !slices.Contains(o.DependsOn, r.ID) {
+			return false
+		}
+	}
+	return true
 }
 
 func changeOf(o *catalog.Object) uint32 {

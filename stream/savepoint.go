@@ -32,6 +32,9 @@ func (m *Manager) Save(ctx context.Context, name string, o *catalog.Object) erro
 	if err != nil {
 		return err
 	}
+	if err := m.settled(ctx, o); err != nil {
+		return err
+	}
 	snap, err := m.followed(uint32(id), o)
 	if err != nil {
 		return err
@@ -47,6 +50,18 @@ func (m *Manager) Save(ctx context.Context, name string, o *catalog.Object) erro
 	return nil
 }
 
+// settled waits until a query has state that is of its definition, as long as it runs.
+func (m *Manager) settled(ctx context.Context, o *catalog.Object) error {
+	cp, err := m.cfg.Store.Last(uint32(o.ID))
+	if err != nil || cp != nil && cp.Change == changeOf(o) {
+		return err
+	}
+	if q := m.query(o.ID); q != nil {
+		return q.flush(ctx)
+	}
+	return nil
+}
+
 // followTries is how often a query may move on while a savepoint of it begins.
 const followTries = 100
 
@@ -59,7 +74,7 @@ func (m *Manager) followed(id uint32, o *catalog.Object) (*state.Snapshot, error
 		switch {
 		case err == nil && cp != nil && cp.Change != changeOf(o):
 			err = sqlerr.New(sqlerr.ObjectNotInState, "%s %s is being replaced", o.Kind, o.Name).
-				WithHint("FLUSH waits until it has been.")
+				WithHint("Its query carries that out when it runs.")
 		case err == nil && cp != nil:
 			cp.Query = id
 			err = build.Register(m.cfg.Store, cp, m.byID())

@@ -158,3 +158,8 @@ func (e *engine) same(view, query string) {
 		e.t.Fatalf("%s has\n%s\nbut %s gives\n%s\n%s", view, got, query, want, e.logs.String())
 	}
 }
+
+// cloneFS is the file system that a crash now leaves.
+func (e *engine) cloneFS(kept int, seed uint64) *vfs.MemFS {
+	return e.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(seed, 1))})
+}
