@@ -189,9 +189,13 @@ func TestEventsInFile(t *testing.T) {
 		bad := 0
 		for at, end := 0, cut; at < len(text); end = min(end+cut, len(text)) {
 			n, err := d.Decode([]byte(text)[at:end], end == len(text), 100)
-			if at += n; err != nil {
+			if rec, ok := err.(*RecordError); ok {
+				if got := text[at+rec.Start : at+rec.End]; got != `{"op":"z"}` {
+					t.Errorf("cut by %d: the bad record is %q", cut, got)
+				}
 				bad++
 			}
+			at += n
 		}
 		if got := changesOf(cityCols, d.Take()); got != "+ 1 Lima\n- 1 NULL\n+ 2 Oslo\n- 2 NULL\n" || bad != 1 {
 			t.Errorf("cut by %d: %d bad and\n%s", cut, bad, got)

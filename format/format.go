@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -182,7 +183,7 @@ func (d *Decoder) Decode(buf []byte, final bool, limit int) (n int, err error) {
 		end, row, bad := d.codec.next(buf[n:], final)
 		if row && bad == nil && d.events != nil {
 			if row, bad = d.event(); bad != nil {
-				bad.End = end
+				bad.Start, bad.End = max(bytes.IndexByte(buf[n:n+end], '{'), 0), end
 			}
 		}
 		if bad != nil {

@@ -26,4 +26,6 @@
 //	Q6  A query whose definition was replaced runs when its state has been brought to the
 //	    new one. Of a plan's operators, those keep their state whose like the old plan had,
 //	    down to the sources; sources are read on from where they are below these alone.
+//	Q7  What is made of records that change rows shows nothing before they have been read
+//	    to where they reached when the query began, over restarts.
 package stream

@@ -219,3 +219,28 @@ func TestNoParquet(t *testing.T) {
 		}
 	}
 }
+
+// TestReadBackAvro: what a sink writes in Avro under keys in JSON, a source reads.
+func TestReadBackAvro(t *testing.T) {
+	_, brokers := cluster(t, 1)
+	reg := newRegistry(t)
+	k := kvSpec(brokers, formatUpsert)
+	k.Encode, k.FormatOptions = "avro", map[string]string{"schema_registry_url": reg.url}
+	write(t, openWriter(t, k), 1, "+ a 1", "+ b 2", "- b 2")
+	s := kvSpec(brokers, connector.Upsert)
+	s.Options, s.BadRows = map[string]string{"brokers": brokers, "topic": "t"}, &badRows{}
+	s.Encode, s.FormatOptions = "avro", map[string]string{"schema_registry_url": reg.url, "key.encode": "json"}
+	wantChanges(t, s, "+ a 1\n+ b 2\n- b NULL\n")
+}
+
+// TestUpsertsInProtobuf: key and value are messages of schemas in the statement.
+func TestUpsertsInProtobuf(t *testing.T) {
+	_, brokers := cluster(t, 1)
+	c := kgoClient(t, brokers)
+	produceKeyed(t, c, "\x08\x07 \x0a\x04Lima", "\x08\x07 -")
+	s := citySpec(brokers, connector.Upsert)
+	s.Encode, s.FormatOptions = "protobuf", map[string]string{
+		"schema":     `syntax = "proto3"; message V { string city = 1; }`,
+		"key.schema": `syntax = "proto3"; message K { int64 id = 1; }`, "key.encode": "protobuf"}
+	wantChanges(t, s, "+ 7 Lima 0\n- 7 NULL 1\n")
+}
