@@ -1,3 +1,7 @@
+"""Writes the Parquet files of this folder with pyarrow 26; rows.ndjson are their rows.
+
+    python3 write.py .
+"""
 import pyarrow as pa, pyarrow.parquet as pq, datetime as dt, decimal, uuid, sys
 D=decimal.Decimal
 out=sys.argv[1]
