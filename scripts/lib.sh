@@ -104,6 +104,7 @@ run_with() {
 		exit 1
 	else
 		export "$variable=$address"
+		eval "$("$0" env)" # and what else the service has to tell
 	fi
 	code=0
 	# In the background, so that a signal reaches this shell at once; the command

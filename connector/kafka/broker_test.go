@@ -220,6 +220,39 @@ func TestRealCompaction(t *testing.T) {
 	}
 }
 
+// Apache Kafka answers wrong credentials with an error, which waiting does not heal.
+func TestRealCredentials(t *testing.T) {
+	_, topic, kc := realTopic(t, 1)
+	produceReal(t, kc, topic, 0, ids(0, 3)...)
+	addr := testenv.KafkaSASL(t)
+	for _, c := range []struct {
+		mechanism, user, password string
+		ok                        bool
+	}{
+		{"plain", "tester", "secret", true}, {"plain", "tester", "wrong", false}, {"plain", "nobody", "secret", false},
+		{"scram-sha-256", "tester", "secret", true}, {"scram-sha-256", "tester", "wrong", false},
+		{"scram-sha-512", "tester", "secret", true}, {"scram-sha-512", "nobody", "secret", false},
+	} {
+		s := open(t, realSpec(addr, topic, "sasl_mechanism", c.mechanism, "sasl_username", c.user,
+			"sasl_password", c.password))
+		sp, err := s.Splits(testContext(t))
+		if !c.ok {
+			wantError(t, err, sqlerr.InvalidPassword, "authentication")
+			if strings.Contains(err.Error(), c.password) {
+				t.Errorf("%v: the password is in %q", c, err)
+			}
+			continue
+		}
+		if err != nil || len(sp) != 1 {
+			t.Errorf("%v: %v %v", c, sp, err)
+			continue
+		}
+		if got, _, err := readTo(t, openReader(t, s, 0, ""), "3"); err != nil || len(got) != 3 {
+			t.Error(c, got, err)
+		}
+	}
+}
+
 func TestRealGrowth(t *testing.T) {
 	addr, topic, kc := realTopic(t, 1)
 	s := open(t, realSpec(addr, topic, "starting_offsets", "latest"))

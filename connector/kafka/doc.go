@@ -40,16 +40,21 @@
 // Options of a source:
 //
 //	starting_offsets    earliest (default), latest, timestamp:TIME (or milliseconds since
-//	                    1970) or {"0": 12, "1": -2}: an offset, -1 latest or -2 earliest
-//	                    by partition; those not named begin at the earliest. It counts
-//	                    where there is no checkpoint. Partitions that appear later are
-//	                    read from their start.
+//	                    1970) or {"0": 12, "1": "latest"}: by partition an offset, -1 for
+//	                    the latest, -2 for the earliest, or one of the words; those not
+//	                    named begin at the earliest. It counts where there is no
+//	                    checkpoint. Partitions that appear later are read from their start.
 //	ending_offsets      latest, timestamp:TIME or offsets by partition; makes the source
 //	                    bounded
 //	on_data_loss        fail (default): an offset that the broker does not have is an
-//	                    error; continue: go on at the nearest that it has, and note it in
-//	                    the bad rows
-//	buffer_memory       bytes of records read ahead, 64 MB
+//	                    error; continue: go on at the nearest that it has, in a topic
+//	                    that was recreated at its start, and note it in the bad rows
+//	max_offsets_per_trigger  of a micro-batch, shared out over the partitions in proportion
+//	                    to what they have to read
+//	min_offsets_per_trigger  that a micro-batch waits for, for max_trigger_delay (15
+//	                    minutes) at most
+//	buffer_memory       bytes of records that one source reads ahead, 64 MB
+//	max_batch_bytes     that one record batch may unpack to, 128 MB
 //	fetch_max_bytes     of one answer of a broker, 32 MB
 //	fetch_partition_max_bytes  of one partition in it, 4 MB
 //	dead_letter         the topic for records that cannot be decoded; with it the
@@ -108,6 +113,8 @@
 //	    be repeated is the only one in flight for its partition.
 //	K4  Bytes in queues are bounded: a partition with a full queue is left out of
 //	    the next fetch, and Write waits while the writer's buffers are full.
+//	    All sources of a factory have one budget besides; only a partition whose reader
+//	    has nothing is fetched beyond it, a least fetch at a time.
 //	K5  A broker that is away is waited for with growing pauses and told through
 //	    Report; faults that waiting cannot heal are errors marked permanent.
 //	K6  A buffer belongs to one goroutine at a time; one that a cancelled request
@@ -121,4 +128,6 @@
 //	K10 A record that the broker refuses leaves its partition before a later one is sent,
 //	    which takes its sequence number; where there are dead letters it is among them in
 //	    the same transaction.
+//	K11 An offset is used with the topic that it was told of alone, which its id tells:
+//	    in another of the same name the source fails, or begins at the start.
 package kafka

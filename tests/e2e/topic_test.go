@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/streamsql/streamsql/tests/testenv"
 )
 
 // numbered are rows {"id":n} from lo to hi-1.
@@ -303,4 +306,131 @@ func TestLag(t *testing.T) {
 		c.exec("FLUSH") // the broker writes the marker after its answer
 	}
 	c.until(lag, "s|0|40|40|0|0|t\ns|1|10|10|0|0|t") // with the marker
+}
+
+// transact writes values to a partition in one transaction and ends it.
+func (b *broker) transact(tx *kgo.Client, topic string, partition int32, commit bool, values ...string) {
+	b.t.Helper()
+	if err := tx.BeginTransaction(); err != nil {
+		b.t.Fatal(err)
+	}
+	(&broker{b.t, b.addr, tx}).produceTo(topic, partition, values...)
+	if err := tx.EndTransaction(testContext(b.t), kgo.TransactionEndTry(commit)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// ends waits until the last stable offset of a partition is there: a transaction's
+// marker is written after its end has been answered.
+func (b *broker) ends(topic string, partition int32, offset int64) {
+	b.t.Helper()
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID, req.IsolationLevel = -1, 1
+	rt := kmsg.NewListOffsetsRequestTopic()
+	rt.Topic = topic
+	rp := kmsg.NewListOffsetsRequestTopicPartition()
+	rp.Partition, rp.Timestamp = partition, -1
+	rt.Partitions = append(rt.Partitions, rp)
+	req.Topics = append(req.Topics, rt)
+	for ctx := testContext(b.t); ; time.Sleep(10 * time.Millisecond) {
+		res, err := req.RequestWith(ctx, b.kc)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if res.Topics[0].Partitions[0].Offset == offset {
+			return
+		}
+	}
+}
+
+// TestPartitionEndsWithMarker (P04): the last offset of a partition is a transaction's
+// marker, or there is nothing in it but an aborted transaction: whoever reads to the
+// end comes to it.
+func TestPartitionEndsWithMarker(t *testing.T) {
+	k := kafka(t)
+	tx, err := kgo.NewClient(kgo.SeedBrokers(k.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionalID(k.topic(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Close()
+	mixed, aborted := k.topic(1), k.topic(1)
+	k.transact(tx, mixed, 0, true, `{"id":1}`)
+	k.transact(tx, mixed, 0, false, `{"id":2}`)
+	k.transact(tx, aborted, 0, false, `{"id":3}`)
+	k.ends(mixed, 0, 4)
+	k.ends(aborted, 0, 2)
+	c := serve(t, t.TempDir()).connect()
+	for name, want := range map[string]string{mixed: "1", aborted: "0"} {
+		begin := time.Now()
+		c.exec(idSource(name, k, name))
+		c.exec(idSource(name+"_end", k, name, "ending_offsets", "latest"))
+		if n := c.value("SELECT count(*) FROM " + name); n != want {
+			t.Errorf("%s rows, not %s", n, want)
+		}
+		if n := c.value("SELECT count(*) FROM " + name + "_end"); n != want {
+			t.Errorf("%s rows to the end, not %s", n, want)
+		}
+		for i, tr := range triggers {
+			for _, source := range []string{name, name + "_end"} {
+				v := fmt.Sprintf("%s_%d", source, i)
+				c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s WITH (trigger = '%s') AS SELECT count(*) AS c FROM %s",
+					v, tr.text, source))
+				if c.exec("FLUSH"); tr.ends || source != name {
+					c.exec("AWAIT " + v)
+				}
+				if n := c.value("SELECT c FROM " + v); n != want {
+					t.Errorf("%s: %s rows, not %s", v, n, want)
+				}
+			}
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	}
+	c.until("SELECT DISTINCT lag FROM streamsql.splits WHERE lag IS NOT NULL", "0")
+}
+
+// TestCompactedTopic (P13, the gap): offsets that compaction took do not stop a reader,
+// wherever it begins.
+func TestCompactedTopic(t *testing.T) {
+	k := kafka(t)
+	topic := testenv.Unique(t, "e2e")
+	k.create(topic, 1, "cleanup.policy", "compact", "segment.ms", "100", "min.cleanable.dirty.ratio", "0.01",
+		"min.compaction.lag.ms", "0", "max.compaction.lag.ms", "100")
+	defer k.remove(topic)
+	put := func(key, value string) {
+		t.Helper()
+		r := &kgo.Record{Topic: topic, Key: []byte(key), Value: fmt.Appendf(nil, `{"k":%q,"v":%s}`, key, value)}
+		if err := k.kc.ProduceSync(testContext(t), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("A", "1")
+	put("B", "2")
+	put("A", "3")
+	last := 3
+	for begin := time.Now(); k.read(topic)[0].Offset == 0; last++ {
+		if time.Since(begin) > testTime {
+			t.Fatal("the cleaner did not run in time")
+		}
+		time.Sleep(150 * time.Millisecond)
+		put("Z", "0") // the cleaner leaves the last segment alone: another one begins
+	}
+	c := serve(t, t.TempDir()).connect()
+	for name, from := range map[string]string{"s": "earliest", "at": `{"0": 0}`} {
+		c.exec(fmt.Sprintf(`CREATE SOURCE %s (k text, v int) INCLUDE OFFSET AS o WITH (connector = 'kafka', brokers = '%s',
+			topic = '%s', starting_offsets = '%s') FORMAT PLAIN ENCODE JSON`, name, k.addr, topic, from))
+		same(t, name, c.rows("SELECT k, v, o FROM "+name+" WHERE k <> 'Z'"), []string{"B|2|1", "A|3|2"})
+		for i, tr := range triggers {
+			v := fmt.Sprintf("%s_%d", name, i)
+			c.exec(fmt.Sprintf("CREATE MATERIALIZED VIEW %s WITH (trigger = '%s') AS SELECT k, v FROM %s WHERE k <> 'Z'",
+				v, tr.text, name))
+			if c.exec("FLUSH"); tr.ends {
+				c.exec("AWAIT " + v)
+			}
+			same(t, v, c.rows("SELECT * FROM "+v), []string{"B|2", "A|3"})
+		}
+	}
+	c.until(`SELECT DISTINCT "offset" FROM streamsql.splits`, strconv.Itoa(last))
 }

@@ -14,6 +14,14 @@ func Kafka(t testing.TB) string {
 	return need(t, "STREAMSQL_TEST_KAFKA", "scripts/kafka")
 }
 
+// KafkaSASL returns the address at which the same broker wants user tester with the
+// password secret, by PLAIN or SCRAM.
+func KafkaSASL(t testing.TB) string {
+	t.Helper()
+	Kafka(t)
+	return need(t, "STREAMSQL_TEST_KAFKA_SASL", "scripts/kafka")
+}
+
 // Postgres returns the URL of a superuser's connection to the test server.
 func Postgres(t testing.TB) string {
 	t.Helper()
