@@ -391,9 +391,9 @@ func TestPartitionEndsWithMarker(t *testing.T) {
 	c.until("SELECT DISTINCT lag FROM streamsql.splits WHERE lag IS NOT NULL", "0")
 }
 
-// TestCompactedTopic (P13, the gap): offsets that compaction took do not stop a reader,
+// TestCompactionGaps (P13, the gap): offsets that compaction took do not stop a reader,
 // wherever it begins.
-func TestCompactedTopic(t *testing.T) {
+func TestCompactionGaps(t *testing.T) {
 	k := kafka(t)
 	topic := testenv.Unique(t, "e2e")
 	k.create(topic, 1, "cleanup.policy", "compact", "segment.ms", "100", "min.cleanable.dirty.ratio", "0.01",
