@@ -252,7 +252,7 @@ func (q *Query) Status() Status {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.status
-	if s.State == Running {
+	if s.State == Running || s.State == Creating { // a sink may have an epoch to settle first
 		for _, err := range q.away {
 			s.State, s.Err = Waiting, sqlerr.From(err)
 		}

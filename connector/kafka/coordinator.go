@@ -15,6 +15,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
 	"github.com/segmentio/kafka-go/protocol/txnoffsetcommit"
 
+	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -86,7 +87,7 @@ func (s *sink) ask(ctx context.Context, kind int8, key, doing string, req protoc
 			if now.Sub(busySince) > slowEnd {
 				break
 			}
-			if err := sleep(ctx, pause); err != nil {
+			if err := connector.Sleep(ctx, pause); err != nil {
 				return err
 			}
 			pause = min(2*pause, lastEndPause)

@@ -6,14 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"strings"
-	"sync"
-	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -113,94 +110,13 @@ func plainer(err error) error {
 	return err
 }
 
-// status tells the query's status of changes only: the other end away, for
-// another reason, or back. Safe for concurrent use; several parts may be away.
-type status struct {
-	report func(error)
-	mu     sync.Mutex
-	away   map[any]string
-	told   string
-}
+// status is the query's, with our words for the broker's errors.
+type status struct{ *connector.Away }
 
-func newStatus(report func(error)) *status { return &status{report: report, away: map[any]string{}} }
-
-// failed tells that part is away.
-func (s *status) failed(part any, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away[part] = err.Error()
-	if s.report != nil && s.told != err.Error() {
-		s.told = err.Error()
-		s.report(err)
-	}
-}
-
-// ok tells that part is back.
-func (s *status) ok(part any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, was := s.away[part]; !was {
-		return
-	}
-	delete(s.away, part)
-	if s.report != nil && len(s.away) == 0 {
-		s.told = ""
-		s.report(nil)
-	}
-}
-
-// Pauses between tries, doubled from the first to the last.
-const (
-	firstPause = 50 * time.Millisecond
-	lastPause  = 5 * time.Second
-)
-
-// backoff makes growing pauses with jitter, so that many clients do not come
-// back at the same instant. The zero value is ready.
-type backoff struct{ pause time.Duration }
-
-// wait pauses; the error is ctx's. Network waits go by the machine's clock.
-func (b *backoff) wait(ctx context.Context) error {
-	b.pause = min(max(2*b.pause, firstPause), lastPause)
-	return sleep(ctx, b.pause/2+rand.N(b.pause/2))
-}
-
-func (b *backoff) reset() { b.pause = 0 }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	c, stop := clock.System{}.After(d)
-	defer stop()
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func newStatus(report func(error)) *status { return &status{connector.NewAway(report)} }
 
 // persist repeats fn until it succeeds, ctx is done or the error is one that
 // waiting cannot heal; part and doing are for the status and the message.
 func (s *status) persist(ctx context.Context, part any, doing string, fn func() error) error {
-	var pause backoff
-	for {
-		err := fn()
-		if err == nil {
-			s.ok(part)
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if d, ok := ctx.Deadline(); ok && !(clock.System{}).Now().Before(d) {
-			return context.DeadlineExceeded // the connection's timer was the first
-		}
-		err = explain(err, doing)
-		if !retriable(err) {
-			return err
-		}
-		s.failed(part, err)
-		if werr := pause.wait(ctx); werr != nil {
-			return werr
-		}
-	}
+	return s.Persist(ctx, part, fn, func(err error) error { return explain(err, doing) })
 }

@@ -121,7 +121,7 @@ func (f *fetcher) askLayout() {
 
 // refresh asks for metadata, when told to and from time to time, until the end.
 func (f *fetcher) refresh() error {
-	var pause backoff
+	var pause connector.Backoff
 	for {
 		again, stop := clock.System{}.After(f.cfg.refreshEvery)
 		select {
@@ -138,10 +138,10 @@ func (f *fetcher) refresh() error {
 			return nil
 		}
 		if !f.newLayout(l, err) {
-			pause.reset()
+			pause.Reset()
 			continue
 		}
-		if pause.wait(f.ctx) != nil {
+		if pause.Wait(f.ctx) != nil {
 			return nil
 		}
 		f.askLayout()
@@ -154,10 +154,10 @@ func (f *fetcher) newLayout(l *layout, err error) (again bool) {
 	if err != nil {
 		return f.noLayout(err)
 	}
-	f.status.ok(f)
+	f.status.OK(f)
 	again, idle := f.adopt(l)
 	for _, broker := range idle {
-		f.status.ok(broker) // it leads nothing of ours: that it is away does not matter
+		f.status.OK(broker) // it leads nothing of ours: that it is away does not matter
 	}
 	return again
 }
@@ -219,13 +219,13 @@ func (f *fetcher) noLayout(err error) (again bool) {
 		f.fail(err)
 		return false
 	}
-	f.status.failed(f, err)
+	f.status.Failed(f, err)
 	return true
 }
 
 // loop fetches from one broker until the fetcher is closed.
 func (f *fetcher) loop(broker int32) error {
-	var pause backoff
+	var pause connector.Backoff
 	for {
 		req, wait := f.next(broker)
 		if req == nil {
@@ -251,12 +251,12 @@ func (f *fetcher) loop(broker int32) error {
 			}
 		}
 		if err == nil {
-			f.status.ok(broker)
-			pause.reset()
+			f.status.OK(broker)
+			pause.Reset()
 			continue
 		}
-		f.status.failed(broker, err)
-		if pause.wait(f.ctx) != nil {
+		f.status.Failed(broker, err)
+		if pause.Wait(f.ctx) != nil {
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/produce"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 
+	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/spawn"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -53,7 +54,7 @@ type producer struct {
 	layout   *layout
 	stale    bool           // ask who leads before sending more
 	busy     map[int32]bool // brokers with a request in flight or a pause
-	pauses   map[int32]*backoff
+	pauses   map[int32]*connector.Backoff
 	buffered int // bytes not acknowledged
 	err      error
 }
@@ -69,7 +70,7 @@ type outPart struct {
 
 func newProducer(ctx context.Context, cl *client, cfg *sinkConfig, st *status, l *layout) *producer {
 	p := &producer{cl: cl, cfg: cfg, status: st, layout: l, busy: map[int32]bool{},
-		pauses: map[int32]*backoff{}}
+		pauses: map[int32]*connector.Backoff{}}
 	p.change.L = &p.mu
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range l.partitions {
@@ -303,17 +304,17 @@ func (p *producer) send(r *outRequest) error {
 		return err
 	}
 	if again == nil {
-		p.status.ok(r.broker)
+		p.status.OK(r.broker)
 	} else {
-		p.status.failed(r.broker, again)
+		p.status.Failed(r.broker, again)
 		p.mu.Lock()
 		pause := p.pauses[r.broker]
 		if pause == nil {
-			pause = &backoff{}
+			pause = &connector.Backoff{}
 			p.pauses[r.broker] = pause
 		}
 		p.mu.Unlock()
-		if pause.wait(p.ctx) != nil {
+		if pause.Wait(p.ctx) != nil {
 			return nil
 		}
 	}

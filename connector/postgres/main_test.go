@@ -110,7 +110,7 @@ func (p *place) spec(format string, columns []string, key []int, options ...stri
 	return s
 }
 
-func columnOf(t *testing.T, text string) connector.Column {
+func columnOf(t testing.TB, text string) connector.Column {
 	t.Helper()
 	name, typ, _ := strings.Cut(text, " ")
 	typ, notNull := strings.CutSuffix(typ, " NOT NULL")
@@ -141,7 +141,7 @@ func (p *place) open(s *connector.Spec, after connector.Epoch) (*sink, connector
 }
 
 // batch makes rows of text: "+1|x" inserts, "-1|x" deletes; NULL is NULL.
-func batch(t *testing.T, s *connector.Spec, lines ...string) *arrowbatch.Batch {
+func batch(t testing.TB, s *connector.Spec, lines ...string) *arrowbatch.Batch {
 	t.Helper()
 	b := &arrowbatch.Batch{}
 	for _, c := range s.Columns {
@@ -175,7 +175,7 @@ func epoch(t *testing.T, k *sink, w connector.Writer, e connector.Epoch, lines .
 	}
 }
 
-func prepare(t *testing.T, w connector.Writer, e connector.Epoch, batches ...*arrowbatch.Batch) [][]byte {
+func prepare(t testing.TB, w connector.Writer, e connector.Epoch, batches ...*arrowbatch.Batch) [][]byte {
 	t.Helper()
 	for _, b := range batches {
 		if err := w.Write(t.Context(), b); err != nil {
