@@ -166,13 +166,13 @@ func (s *sink) claim(o *owner) error {
 		return err
 	}
 	// Now it can have no other owner than the one that is there.
+	me := owner{Version: manifestVersion, Sink: s.identity, Name: s.name, Encode: s.opts.format.Encode,
+		Compression: s.opts.compression, PartitionBy: s.opts.partitionNames()}
 	o, err := readOwner(s.dir)
 	switch {
 	case err != nil:
 		return err
 	case o == nil:
-		me := owner{Version: manifestVersion, Sink: s.identity, Name: s.name, Encode: s.opts.format.Encode,
-			Compression: s.opts.compression, PartitionBy: s.opts.partitionNames()}
 		raw, err := sealed(me)
 		if err != nil {
 			return err
@@ -182,6 +182,8 @@ func (s *sink) claim(o *owner) error {
 		}
 	case o.Sink != s.identity:
 		return s.foreign(o)
+	case o.Encode != me.Encode || !slices.Equal(o.PartitionBy, me.PartitionBy):
+		return s.another(o, &me)
 	}
 	if err := s.disk.mkdirAll(filepath.Join(s.dir, stagingDir)); err != nil {
 		return err
@@ -217,6 +219,20 @@ func (s *sink) foreign(o *owner) error {
 	return sqlerr.New(sqlerr.ObjectInUse, `directory "%s" belongs to another sink, "%s"`, s.dir, o.Name).
 		WithDetail(`Its identity is %s, that of this sink is %s.`, o.Sink, s.identity).
 		WithHint("Choose another directory, or remove this one if its rows are no longer needed.").AsPermanent()
+}
+
+// another is the error of a sink whose options have changed so that readers could not
+// read its directory any more.
+func (s *sink) another(was, is *owner) error {
+	text := func(o *owner) string {
+		if len(o.PartitionBy) == 0 {
+			return o.Encode + ", not partitioned"
+		}
+		return o.Encode + ", partitioned by " + strings.Join(o.PartitionBy, ", ")
+	}
+	return sqlerr.New(sqlerr.ObjectNotInState,
+		`directory "%s" has files of another layout (%s) than sink "%s" writes (%s)`,
+		s.dir, text(was), s.name, text(is)).WithHint("Choose another directory.").AsPermanent()
 }
 
 func (s *sink) ahead(e connector.Epoch, head uint64) error {

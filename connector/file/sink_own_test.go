@@ -54,6 +54,11 @@ func TestSinkOwnsDirectory(t *testing.T) {
 	wantErr(t, "no checkpoint", abort("store-1", 0), sqlerr.ObjectNotInState,
 		"has epoch 3 of this sink, whose last checkpoint is of epoch 0")
 
+	f.spec.Options["partition_by"] = "t"
+	wantErr(t, "another layout", abort("store-1", 3), sqlerr.ObjectNotInState,
+		`has files of another layout (json, not partitioned) than sink "k" writes (json, partitioned by t)`)
+	delete(f.spec.Options, "partition_by")
+
 	// The older copy's commit of its last epoch.
 	s, err := newSinkOn(f.spec, &disk{})
 	if err != nil {
