@@ -111,10 +111,10 @@ func (s *subscription) popLoss() (*recordSet, error) {
 
 func (s *subscription) popLocked() *recordSet {
 	f := s.f
+	was := f.mayFetch(s) // as long as what is taken is in the queue
 	r := s.queue[0]
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
-	was := f.mayFetch(s)
 	s.queued -= len(r.data)
 	f.queued -= len(r.data)
 	if !was && f.mayFetch(s) {

@@ -193,3 +193,36 @@ func TestOneBrokerOfTwo(t *testing.T) {
 		t.Fatal(got, err)
 	}
 }
+
+// A record set that alone fills the queue leaves it empty when it is taken: the fetcher
+// must look up at once, not when it next asks who leads.
+func TestSetThatFillsTheQueue(t *testing.T) {
+	f := &fetcher{cfg: &sourceConfig{bufferBytes: 1 << 20}}
+	f.work.L = &f.mu
+	s := &subscription{f: f, maxBytes: 1, ready: make(chan struct{}, 1)}
+	f.mu.Lock()
+	s.push(&recordSet{data: make([]byte, 100)})
+	f.mu.Unlock()
+	waits, woken := make(chan struct{}), make(chan struct{})
+	go func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(waits) // with mu held until Wait gives it up
+		for !f.mayFetch(s) {
+			f.work.Wait()
+		}
+		close(woken)
+	}()
+	<-waits
+	if r, err := s.pop(); r == nil || err != nil {
+		t.Fatal(r, err)
+	}
+	select {
+	case <-woken:
+	case <-time.After(5 * time.Second):
+		f.mu.Lock()
+		f.work.Broadcast()
+		f.mu.Unlock()
+		t.Error("the fetcher sleeps on")
+	}
+}
