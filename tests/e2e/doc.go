@@ -11,4 +11,5 @@
 //	STREAMSQL_CRASH_RUNS   how often the crash test kills the server (15)
 //	STREAMSQL_POISON       records in each topic of the test of garbage (12,000; 1,000,000
 //	                       in full)
+//	STREAMSQL_GARBAGE      MB in each topic of the test of nothing but garbage (480)
 package e2e
