@@ -31,7 +31,8 @@ func (b *broker) largeTopic() string {
 const garbageLimit = 1200
 
 // TestNothingButGarbage reads topics that hold nothing but garbage, of a megabyte and of
-// 16 MB, with what is kept of it at its default, and with a topic that takes all of it. The server's memory has a bound, which does not grow with what it reads.
+// 16 MB, with what is kept of it at its default, and with a topic that takes all of it.
+// The server's memory has a bound, which does not grow with what it reads.
 // STREAMSQL_GARBAGE sets how much that is in each topic, in MB (480; 1,600 is more than
 // the bound).
 func TestNothingButGarbage(t *testing.T) {
