@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -103,8 +104,25 @@ func (w withObject) Resolve(schema, name string) (*catalog.Object, error) {
 	return w.Resolver.Resolve(schema, name)
 }
 
-// fingerprint names a plan's shape: state belongs to the plan that wrote it.
-func fingerprint(p *planner.Plan) string {
-	h := sha256.Sum256([]byte(planner.Explain(p, false)))
+// shapeMark is what fingerprints begin with that are of the plan's shape alone.
+const shapeMark = "2-"
+
+// fingerprint names a plan's shape: state belongs to the plan that wrote it. What
+// EXPLAIN says of state and its bounds is left out, since that may be put otherwise in
+// another version.
+func fingerprint(p *planner.Plan) string { return shapeMark + textHash(planner.Shape(p)) }
+
+func textHash(text string) string {
+	h := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(h[:8])
+}
+
+// fits tells whether a checkpoint's fingerprint is the plan's. Those from before format 2
+// are of all that EXPLAIN said then.
+func fits(stored string, p *planner.Plan) bool {
+	if strings.HasPrefix(stored, shapeMark) {
+		return stored == fingerprint(p)
+	}
+	text := planner.Explain(p, false)
+	return stored == textHash(text) || stored == textHash(strings.ReplaceAll(text, "; in memory", ""))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/streamsql/streamsql/connector"
 	"github.com/streamsql/streamsql/exec/build"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/plan/planner"
 	"github.com/streamsql/streamsql/state"
 )
 
@@ -14,7 +15,7 @@ import (
 // whose state is there, the epoch's prepared output is committed (again), what was
 // prepared after it is dropped. Sources begin at the checkpoint's offsets and
 // operators read their state as they open; nothing else knows of recovery.
-func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, plan string) error {
+func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, p *planner.Plan) error {
 	if last == nil {
 		for name, s := range c.Sinks {
 			if err := s.Abort(ctx, 0); err != nil {
@@ -23,8 +24,8 @@ func settle(ctx context.Context, c *build.Continuous, last *state.Checkpoint, pl
 		}
 		return nil
 	}
-	if last.Plan != "" && last.Plan != plan {
-		return errPlan(last.Plan, plan)
+	if last.Plan != "" && !fits(last.Plan, p) {
+		return errPlan(last.Plan, fingerprint(p))
 	}
 	for name, s := range c.Sinks {
 		if p := last.Prepared[name]; p != nil {

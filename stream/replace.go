@@ -97,7 +97,7 @@ func (m *Manager) stateOf(snap *catalog.Snapshot, o *catalog.Object, from uint32
 	if !readsSame(p, o) {
 		return nil, "what the query read has been dropped since", nil
 	}
-	if cp.Plan != fingerprint(p) {
+	if !fits(cp.Plan, p) {
 		return nil, "the state was written under another plan of the same query", nil
 	}
 	return p, "", nil
@@ -272,7 +272,7 @@ func (q *Query) settleNow(ctx context.Context, o *catalog.Object) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(settle(ctx, c, last, fingerprint(p)), c.Close())
+	return errors.Join(settle(ctx, c, last, p), c.Close())
 }
 
 // replaceBy takes the new version of the object.

@@ -144,7 +144,7 @@ func (q *Query) run(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	r.fillMark = r.filling && last != nil
-	if err := settle(ctx, c, last, r.plan); err != nil {
+	if err := settle(ctx, c, last, p); err != nil {
 		return false, err
 	}
 	if last == nil || last.Fresh {

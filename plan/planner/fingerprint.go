@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 
 	"github.com/streamsql/streamsql/catalog"
 	"github.com/streamsql/streamsql/expr"
@@ -96,4 +97,24 @@ func dumpExpr(w io.Writer, e expr.Expr) {
 		dumpExpr(w, c)
 	}
 	fmt.Fprint(w, ")")
+}
+
+// Shape prints what the nodes of a plan do and what identifies their rows, and nothing
+// that only informs.
+func Shape(p *Plan) string {
+	var b strings.Builder
+	var visit func(n physical.Node, depth int)
+	visit = func(n physical.Node, depth int) {
+		writeDesc(&b, n.Describe(), depth)
+		fmt.Fprintf(&b, " %v %v %v\n", n.Props().Key, n.Props().EventTime, n.Props().AppendOnly)
+		for _, f := range n.Schema().Fields {
+			fmt.Fprintf(&b, " %s", f.Type)
+		}
+		b.WriteString("\n")
+		for _, c := range n.Children() {
+			visit(c, depth+1)
+		}
+	}
+	visit(p.Root, 0)
+	return b.String()
 }
