@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -112,32 +111,21 @@ func TestSavepointCrash(t *testing.T) {
 	e.run(tables + "INSERT INTO t VALUES " + strings.TrimSuffix(rows.String(), ",") +
 		"; CREATE MATERIALIZED VIEW v AS " + perKey + "; FLUSH;")
 	var clones []*engine
-	stop := make(chan struct{})
-	var done sync.WaitGroup
-	done.Add(1)
-	go func() {
-		defer done.Done()
-		for i := range uint64(40) {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			clones = append(clones, &engine{t: t, fs: e.cloneFS(int(i%3)*50, i)})
-		}
-	}()
+	run := func(text string) {
+		e.run(text)
+		n := uint64(len(clones))
+		clones = append(clones, &engine{t: t, fs: e.cloneFS(int(n%3)*50, n)})
+	}
 	for i := range 6 {
-		e.run(fmt.Sprintf("CREATE SAVEPOINT s%d FOR v; INSERT INTO t VALUES (%d, 'n', 1, 1);", i, 9000+i))
+		run(fmt.Sprintf("CREATE SAVEPOINT s%d FOR v; INSERT INTO t VALUES (%d, 'n', 1, 1);", i, 9000+i))
 		if i%2 == 1 {
-			e.run(fmt.Sprintf("RESTART v FROM SAVEPOINT s%d; CREATE OR REPLACE MATERIALIZED VIEW v AS %s HAVING count(*) > %d;",
+			run(fmt.Sprintf("RESTART v FROM SAVEPOINT s%d; CREATE OR REPLACE MATERIALIZED VIEW v AS %s HAVING count(*) > %d;",
 				i, perKey, i))
 		}
 		if i%3 == 2 {
-			e.run(fmt.Sprintf("DROP SAVEPOINT s%d", i-1))
+			run(fmt.Sprintf("DROP SAVEPOINT s%d", i-1))
 		}
 	}
-	close(stop)
-	done.Wait()
 	e.same("v", perKey+" HAVING count(*) > 5")
 	for _, c := range clones {
 		c.start()
