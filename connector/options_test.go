@@ -141,7 +141,7 @@ func TestParseDurationAndSize(t *testing.T) {
 func TestReadFormat(t *testing.T) {
 	can := FormatSupport{Envelopes: []string{"plain", "upsert"}, Encodes: []string{"json", "csv"},
 		OnError: []string{"fail", "skip"}}
-	s := &Spec{Format: "upsert", Encode: "csv", Options: map[string]string{"delimiter": `\t`, "header": "off"},
+	s := &Spec{Format: "upsert", Encode: "csv", Key: []int{0}, Options: map[string]string{"delimiter": `\t`, "header": "off"},
 		FormatOptions: map[string]string{"on_error": "skip", "null": "NULL", "delimiter": `\t`}}
 	o := NewOptions("x", s.Options)
 	f := ReadFormat(s, o, can)

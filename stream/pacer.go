@@ -15,10 +15,8 @@ import (
 type pacer struct {
 	r     *run
 	first bool
-	// goal is the bound of an available_now or once run, fill that of the first rows of
-	// a result that is not shown before.
+	// goal is the bound of an available_now or once run.
 	goal     bounds
-	fill     bounds
 	later    map[string][]connector.Split // splits that have appeared in it
 	lastTick time.Time
 	// sinceData is when rows last came. One epoch without rows is run for each timeout
