@@ -58,7 +58,9 @@ type DistinctOn struct {
 	tier    *tier // nil: keys stay in memory
 	ages    ages
 	away    bool // the store has keys that are not here
-	saved   state.KeyList
+	// converted: keys came from the table without generations, which is to be emptied.
+	converted bool
+	saved     state.KeyList
 }
 
 // keptRow is the row that stands for a key: its place in the order and itself, in

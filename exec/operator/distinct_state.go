@@ -13,7 +13,8 @@ import (
 
 // Stored form of a DistinctOn: a key per key, its value the time at which it is forgotten,
 // with TTL the date, with Order the row that stands for it. Where keys are forgotten by a
-// watermark, what they are stored under begins with the end of their generation.
+// watermark, they are in a table of their own, table 1, in which what they are stored under
+// begins with the end of their generation; until it was so they were in table 0 as all are.
 
 func (d *DistinctOn) bytes() int {
 	size := d.keys.Bytes() + 8*cap(d.until) + cap(d.saving) + 4*(cap(d.save)+cap(d.ages)) + d.held + 56*cap(d.rows)
@@ -23,17 +24,51 @@ func (d *DistinctOn) bytes() int {
 	return size
 }
 
+// table returns what all keys begin with.
+func (d *DistinctOn) table() []byte {
+	t := d.rt.Table
+	if d.Forget >= 0 {
+		t.Table = 1
+	}
+	return t.Prefix()
+}
+
 // part returns what the keys of a generation begin with.
 func (d *DistinctOn) part(end int64) []byte {
-	if p := d.rt.Table.Prefix(); d.Forget < 0 {
-		return p
-	} else {
-		return appendBucketEnd(p, end)
+	if d.Forget < 0 {
+		return d.table()
 	}
+	return appendBucketEnd(d.table(), end)
+}
+
+// convert takes over keys that have no generation yet. The next epoch stores them anew.
+func (d *DistinctOn) convert() error {
+	prefix := d.rt.Table.Prefix()
+	return d.rt.Store.Scan(prefix, state.After(prefix), func(k, v []byte) error {
+		d.converted = true
+		if k = k[len(prefix):]; len(k) < 1 {
+			return errState
+		}
+		if !d.rt.Owns(k[0]) {
+			return nil
+		}
+		id, _, err := d.keys.AddKey(k[1:])
+		if err != nil {
+			return errState
+		}
+		d.grow()
+		d.touch(id)
+		return d.restoreKey(id, arrowbatch.NoTime, v)
+	})
 }
 
 // saveKeys writes the keys that came, and those that went with TTL.
 func (d *DistinctOn) saveKeys(delta *state.Delta) {
+	if d.converted {
+		lo := d.rt.Table.Prefix()
+		delta.DeleteRange(lo, state.After(lo))
+		d.converted = false
+	}
 	for _, end := range d.dropped {
 		lo := d.part(end)
 		delta.DeleteRange(lo, state.After(lo))
@@ -152,9 +187,12 @@ func (d *DistinctOn) restoreKey(id int32, gen int64, v []byte) error {
 
 // restore reads the keys that this task owns, if they fit into memory.
 func (d *DistinctOn) restore() error {
-	prefix := d.rt.Table.Prefix()
+	prefix := d.table()
 	if d.Forget >= 0 {
 		if err := d.gens.find(d.rt, prefix); err != nil {
+			return err
+		}
+		if err := d.convert(); err != nil || d.converted {
 			return err
 		}
 	}

@@ -34,7 +34,8 @@ DELETE FROM t WHERE id IN (3, 8, 15);
 UPDATE t SET v = v + 1 WHERE id % 20 = 0;
 INSERT INTO u VALUES ('k5', 1);
 DELETE FROM u WHERE k = 'z';
-INSERT INTO e VALUES ('k1', 500, '2026-01-01 00:01:41Z'), ('k9', 501, '2026-01-01 00:05:00Z');
+INSERT INTO e VALUES ('k1', 500, '2026-01-01 00:01:41Z'), ('k1', 77, '2026-01-01 00:01:37Z'),
+  ('k9', 501, '2026-01-01 00:05:00Z');
 DELETE FROM kinds WHERE id = 2;
 `
 
@@ -52,7 +53,15 @@ var views = map[string]string{
 	"without":         "SELECT k FROM t EXCEPT SELECT k FROM u",
 	"together":        "SELECT k FROM t UNION ALL SELECT k FROM u",
 	"of_view":         "SELECT count(*) AS n, sum(n) AS s FROM (SELECT k, count(*) AS n FROM t GROUP BY k) AS q",
-	"windows":         "SELECT window(e.ts, '30 seconds') AS w, e.k, count(*) AS n FROM e GROUP BY window(e.ts, '30 seconds'), e.k",
+	"sessions": "SELECT session_window(e.ts, '5 seconds') AS w, e.k, count(*) AS n FROM e " +
+		"GROUP BY session_window(e.ts, '5 seconds'), e.k",
+	"hops": "SELECT window(e.ts, '30 seconds', '10 seconds') AS w, e.k, count(*) AS n FROM e " +
+		"GROUP BY window(e.ts, '30 seconds', '10 seconds'), e.k",
+	"once_ever":  "SELECT DISTINCT ON (k) k, v FROM e ORDER BY k, ts",
+	"once_timed": "SELECT DISTINCT ON (k, ts) k, ts, v FROM e ORDER BY k, ts, v DESC",
+	"top_per": "SELECT k, v, id FROM (SELECT k, v, id, " +
+		"row_number() OVER (PARTITION BY k ORDER BY v DESC, id) AS rn FROM t) AS q WHERE rn <= 2",
+	"windows": "SELECT window(e.ts, '30 seconds') AS w, e.k, count(*) AS n FROM e GROUP BY window(e.ts, '30 seconds'), e.k",
 }
 
 type engine struct {
@@ -139,7 +148,7 @@ func TestFormats(t *testing.T) {
 			}
 			e.rows(more)
 			e.check("with more rows")
-			if got := e.rows("SELECT count(*), count(w) FROM joined"); got != "102,68\ncount,count" {
+			if got := e.rows("SELECT count(*), count(w) FROM joined"); got != "103,69\ncount,count" {
 				t.Error(got)
 			}
 			if n >= 2 {

@@ -28,5 +28,14 @@ CREATE MATERIALIZED VIEW joined AS SELECT e.k, e.v, u.w FROM STREAM e LEFT JOIN 
 CREATE MATERIALIZED VIEW failing AS SELECT id, 10 / v AS q FROM t WHERE id < 6;
 CREATE MATERIALIZED VIEW windows AS SELECT window(r.ts, '30 seconds') AS w, r.k, count(*) AS n
   FROM STREAM e WATERMARK ts DELAY OF INTERVAL '10 seconds' AS r GROUP BY window(r.ts, '30 seconds'), r.k;
+CREATE MATERIALIZED VIEW sessions AS SELECT session_window(r.ts, '5 seconds') AS w, r.k, count(*) AS n
+  FROM STREAM e WATERMARK ts DELAY OF INTERVAL '10 seconds' AS r GROUP BY session_window(r.ts, '5 seconds'), r.k;
+CREATE MATERIALIZED VIEW hops AS SELECT window(r.ts, '30 seconds', '10 seconds') AS w, r.k, count(*) AS n
+  FROM STREAM e WATERMARK ts DELAY OF INTERVAL '10 seconds' AS r GROUP BY window(r.ts, '30 seconds', '10 seconds'), r.k;
+CREATE MATERIALIZED VIEW once_ever AS SELECT r.k, r.v FROM STREAM e AS r DEDUPLICATE BY r.k;
+CREATE MATERIALIZED VIEW once_timed AS SELECT DISTINCT ON (r.k, r.ts) r.k, r.ts, r.v
+  FROM STREAM e WATERMARK ts DELAY OF INTERVAL '10 seconds' AS r;
+CREATE MATERIALIZED VIEW top_per AS SELECT k, v, id FROM (
+  SELECT k, v, id, row_number() OVER (PARTITION BY k ORDER BY v DESC, id) AS rn FROM t) AS q WHERE rn <= 2;
 CREATE SINK hole WITH (connector = 'blackhole') AS SELECT k, v FROM STREAM e;
 FLUSH;
