@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -233,8 +234,11 @@ func TestSinkHeals(t *testing.T) {
 			r := &crashRun{sinkFixture: newSink(t, "partition_by", "t", "roll_interval", "2 s"), set: func(*sinkOptions) {},
 				time: clock.NewManual(time.Unix(1000, 0))}
 			r.spec.Clock = r.time
+			var mu sync.Mutex // files are synced side by side
 			fails := 0
 			fail := func(s *step) error {
+				mu.Lock()
+				defer mu.Unlock()
 				if s.op != op || fails == 10 || fails > 0 && rand.IntN(4) > 0 {
 					return nil
 				}

@@ -260,12 +260,15 @@ func TestReadOnly(t *testing.T) {
 	})
 	s := p.spec(formatPlain, []string{"id int"}, nil, "url", strings.Replace(p.url, "postgres@", user+"@", 1))
 	wantError(t, "create", Factory().CheckSink(t.Context(), s), sqlerr.ReadOnlyTransaction, "takes no writes")
+	healed := make(chan struct{})
 	go func() {
+		defer close(healed)
 		p.wait("the PostgreSQL server takes no writes")
 		p.run("ALTER ROLE " + user + " RESET default_transaction_read_only")
 	}()
 	k, w := p.open(s, 0)
 	epoch(t, k, w, 1, "+1")
+	<-healed
 	p.same("rows", "SELECT id FROM t", "1")
 }
 
