@@ -64,8 +64,14 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// session of the engine between two crashes that it suffers itself.
-const lifeSyncs = 150
+const (
+	// lifeSyncs is how many syncs there are between two crashes that the engine suffers
+	// itself.
+	lifeSyncs = 150
+	// worldSyncs is after how many a new world begins: what there is to check grows with
+	// its age.
+	worldSyncs = 1000
+)
 
 // TestCrashPoints crashes the engine at every sync.
 func TestCrashPoints(t *testing.T) {
@@ -102,12 +108,18 @@ func TestCrashPoints(t *testing.T) {
 		}, func(error) { workers.Done() })
 	}
 	var point atomic.Int64
-	mem, w := vfs.NewCrashableMem(), newWorld()
-	lives, transactions := 0, int64(0)
+	var mem *vfs.MemFS
+	var w *world
+	lives, transactions, worlds, next := 0, int64(0), 0, int64(0)
 	for point.Load() < points && !failed.Load() {
 		lives++
+		first := point.Load() >= next
+		if first {
+			mem, w, transactions = vfs.NewCrashableMem(), newWorld(), 0
+			worlds, next = worlds+1, point.Load()+worldSyncs
+		}
 		d := &disk{mem: mem, w: w, point: &point, clones: clones, rng: rand.New(rand.NewPCG(uint64(lives), 2))}
-		n, err := live(d, transactions, min(point.Load()+lifeSyncs, points), lives == 1)
+		n, err := live(d, transactions, min(point.Load()+lifeSyncs, next, points), first)
 		if err != nil {
 			t.Errorf("life %d: %v", lives, err)
 			break
@@ -119,8 +131,8 @@ func TestCrashPoints(t *testing.T) {
 	}
 	close(clones)
 	workers.Wait()
-	t.Logf("%d syncs crashed in %d lives; %d clones checked, the engine ran on from %d of them",
-		point.Load(), lives, checked.Load(), ran.Load())
+	t.Logf("%d syncs crashed in %d worlds and %d lives; %d clones checked, the engine ran on from %d of them",
+		point.Load(), worlds, lives, checked.Load(), ran.Load())
 }
 
 // ended is what a life leaves.
