@@ -129,6 +129,9 @@ func (d *avroCodec) learn(id int32, writer, reader *Schema, why *sqlerr.Error) {
 	if why == nil {
 		e = d.entry(writer, reader)
 	}
+	if len(d.plans) >= MaxSchemas {
+		clear(d.plans)
+	}
 	d.plans[id] = e
 	d.last = nil
 }

@@ -222,6 +222,30 @@ func TestAvroRefuses(t *testing.T) {
 	}
 }
 
+// TestSchemasAreForgotten: of more schemas than are remembered the earlier ones are to be
+// looked up again.
+func TestSchemasAreForgotten(t *testing.T) {
+	for _, encode := range []string{Avro, Proto} {
+		d := mustNew(t, encode, Options{}, col("v", types.TInt4))
+		id := func(n int32) []byte { return append(appendFrame(nil, n), 0) }
+		for n := range int32(MaxSchemas) + 1 {
+			var unknown *UnknownSchema
+			if err := d.Append(id(n)); !errors.As(err, &unknown) || unknown.ID != n {
+				t.Fatalf("%s: schema %d: %v", encode, n, err)
+			}
+			d.RefuseSchema(n, sqlerr.New(sqlerr.UndefinedObject, "there is none"))
+			if err := d.Append(id(n)); err == nil || !strings.Contains(err.Error(), "there is none") {
+				t.Fatalf("%s: refused schema %d: %v", encode, n, err)
+			}
+		}
+		var unknown *UnknownSchema
+		if err := d.Append(id(0)); !errors.As(err, &unknown) {
+			t.Errorf("%s: the first of %d schemas is still known: %v", encode, MaxSchemas+1, err)
+		}
+		d.Take().Release()
+	}
+}
+
 func TestAvroReferences(t *testing.T) {
 	d := mustNew(t, Avro, Options{}, col("st", types.StructOf(types.Field{Name: "x", Type: types.TInt4})))
 	inner := `{"type":"record","name":"S","namespace":"n","fields":[{"name":"x","type":"int"}]}`

@@ -98,37 +98,26 @@ func (l *parquetLeaf) values(env *types.Env) error {
 			l.bools = append(l.bools, v.Bits.Get(int(i)))
 		}
 	case parquet.Types.Int32:
-		l.w32 = l.w32[:0]
 		switch l.t.ID {
 		case types.Int2:
+			l.w32 = l.w32[:0]
 			for _, i := range l.at {
 				l.w32 = append(l.w32, int32(v.I16[i]))
 			}
 		case types.Numeric:
 			return l.decimals(v)
 		default:
-			for _, i := range l.at {
-				l.w32 = append(l.w32, v.I32[i])
-			}
+			l.w32 = pick(l.w32, v.I32, l.at)
 		}
 	case parquet.Types.Int64:
-		l.w64 = l.w64[:0]
 		if l.t.ID == types.Numeric {
 			return l.decimals(v)
 		}
-		for _, i := range l.at {
-			l.w64 = append(l.w64, v.I64[i])
-		}
+		l.w64 = pick(l.w64, v.I64, l.at)
 	case parquet.Types.Float:
-		l.f32 = l.f32[:0]
-		for _, i := range l.at {
-			l.f32 = append(l.f32, v.F32[i])
-		}
+		l.f32 = pick(l.f32, v.F32, l.at)
 	case parquet.Types.Double:
-		l.f64 = l.f64[:0]
-		for _, i := range l.at {
-			l.f64 = append(l.f64, v.F64[i])
-		}
+		l.f64 = pick(l.f64, v.F64, l.at)
 	case parquet.Types.FixedLenByteArray:
 		l.fixed = l.fixed[:0]
 		if l.t.ID == types.Numeric {
@@ -170,6 +159,7 @@ func (l *parquetLeaf) texts(v *arrowbatch.Vec, env *types.Env) {
 // decimals collects unscaled numbers of the type's scale.
 func (l *parquetLeaf) decimals(v *arrowbatch.Vec) error {
 	var own []byte
+	l.w32, l.w64 = l.w32[:0], l.w64[:0]
 	if l.phys == parquet.Types.FixedLenByteArray {
 		own = make([]byte, 0, l.size*len(l.at))
 	}
@@ -201,6 +191,15 @@ func (l *parquetLeaf) decimals(v *arrowbatch.Vec) error {
 		}
 	}
 	return nil
+}
+
+// pick puts the values of some rows in the place of what dst holds.
+func pick[T any](dst, src []T, rows []int32) []T {
+	dst = dst[:0]
+	for _, i := range rows {
+		dst = append(dst, src[i])
+	}
+	return dst
 }
 
 // give writes levels and values to the library.

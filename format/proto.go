@@ -71,6 +71,9 @@ func newProto(r *rows, o Options) (*protoCodec, error) {
 
 func (d *protoCodec) learn(id int32, writer, _ *Schema, why *sqlerr.Error) {
 	e := &protoEntry{err: why, plans: map[protoreflect.FullName]*protoMessage{}}
+	if len(d.entries) >= MaxSchemas {
+		clear(d.entries)
+	}
 	d.entries[id] = e
 	switch {
 	case why != nil:

@@ -32,6 +32,9 @@ type UnknownSchema struct {
 // Error tells which schema is missing.
 func (e *UnknownSchema) Error() string { return fmt.Sprintf("schema %d was not looked up yet", e.ID) }
 
+// MaxSchemas is how many schemas are remembered: garbage names one a record.
+const MaxSchemas = 10_000
+
 // schemaCodec is a codec whose records name the schema that they were written with.
 type schemaCodec interface {
 	codec
@@ -44,7 +47,8 @@ type schemaCodec interface {
 // AddSchema makes records with the schema id readable, which were written with
 // writer. reader is the schema that the columns were declared by: it has the
 // defaults of fields that writer lacks and their older names; nil: writer. A
-// schema that cannot be read, or does not fit the columns, makes its records bad.
+// schema that cannot be read, or does not fit the columns, makes its records bad. Of
+// many schemas the earlier ones are forgotten and are then unknown again.
 func (d *Decoder) AddSchema(id int32, writer, reader *Schema) {
 	if c, ok := d.codec.(schemaCodec); ok {
 		c.learn(id, writer, reader, nil)

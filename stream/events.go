@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/streamsql/streamsql/arrowbatch"
@@ -50,11 +51,11 @@ func (p *Progress) event(e Event) []byte {
 	return marshal(j)
 }
 
-// marshal encodes v, which has nothing that cannot be.
+// marshal encodes v, which has nothing that cannot be; if it had, the text would say so.
 func marshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return []byte("{}")
+		return strconv.AppendQuote(nil, err.Error())
 	}
 	return b
 }

@@ -39,7 +39,8 @@ type Progress struct {
 	// Watermark is NoTime for none, MaxTime for one that has ended.
 	Watermark arrowbatch.EventTime
 	Sources   []SourceProgress
-	Operators []OperatorProgress
+	// Operators tell what was counted in the epoch, and their state at its end.
+	Operators []exec.StatsValues
 	Tasks     []TaskProgress
 	// Latencies are those of the rows; see exec.Latencies.
 	Latencies exec.LatencySummary
@@ -58,11 +59,6 @@ type SourceProgress struct {
 	// From and Until are the offsets before and after the epoch, Latest those that the
 	// source reached when it began, by split. Nil: there are more than maxOffsets.
 	From, Until, Latest map[string]string
-}
-
-// OperatorProgress is what an epoch did in an operator; its state is as of the end.
-type OperatorProgress struct {
-	exec.StatsValues
 }
 
 const (
@@ -161,7 +157,7 @@ func (p *recorder) epoch(q *Query, cp *state.Checkpoint, b begun, sources []Sour
 	}
 	for _, op := range ops {
 		op.Since(cp.Counts[op.Key()], p.last.Counts[op.Key()])
-		out.Operators = append(out.Operators, OperatorProgress{op})
+		out.Operators = append(out.Operators, op)
 		out.DeadLetters += op.DeadLetters
 		if op.ID == 1 { // the end of the plan: what comes in there is the result
 			out.RowsOut += op.RowsIn

@@ -254,7 +254,7 @@ func (r *run) runEpoch(ctx context.Context, p exec.Pace) error {
 	r.eager = p.Barrier.Eager
 	cp := r.checkpoint(acks)
 	r.cut = r.cut || partly
-	r.short = r.cut || p.Until == nil
+	r.short = r.cut || p.Until == nil || len(p.Limited) > 0
 	if err := r.awaitCommit(); err != nil {
 		for _, a := range acks {
 			a.Done()

@@ -63,6 +63,9 @@ func (s *schemas) find(id int32) *lookup {
 	defer s.mu.Unlock()
 	l := s.known[id]
 	if l == nil {
+		if len(s.known) >= format.MaxSchemas {
+			s.known = map[int32]*lookup{} // those in work go on; they are asked for again
+		}
 		l = &lookup{done: make(chan struct{})}
 		s.known[id] = l
 		s.group.Add(1)

@@ -101,36 +101,26 @@ func TestExactlyOnceSinks(t *testing.T) {
 		own, k = ownBroker(t)
 	}
 	at := onceTopics{k.topic(3), k.topic(3), k.topic(2), k.topic(2)}
-	dir := t.TempDir()
-	s := serve(t, dir)
+	s := serve(t, t.TempDir())
 	onceSetUp(s.connect(), k, at)
 
-	stopAt, sent, restarted := rng.IntN(kills), 0, 0
-	for n := range kills {
-		wait := time.Duration(rng.IntN(2000)) * time.Millisecond
-		if kills <= 50 { // a short run: most of the time is before the server's first epoch otherwise
-			wait /= 2
-		}
-		killed := time.After(wait)
+	stopAt, restarted := rng.IntN(kills), 0
+	s = killed(t, s, rng, kills, ids, func(n, lo, hi int) {
 		chunk := make(chan struct{})
 		go func() {
 			defer close(chunk)
-			k.produceIDs(at.in, sent, ids*(n+1)/kills)
+			k.produceIDs(at.in, lo, hi)
 		}()
 		if restarted < restarts*(n+1)/kills {
 			restarted++
 			own.script("restart")
 		}
 		<-chunk
-		sent = ids * (n + 1) / kills
-		<-killed
-		s.kill()
+	}, func(n int) {
 		if n == stopAt {
 			time.Sleep(onceTimeout + 2*time.Second)
 		}
-		s = launch(t, dir)
-	}
-	s.ready()
+	})
 	c := s.connect()
 	c.until("SELECT count(*) FROM streamsql.queries WHERE state = 'running'", "3")
 	c.exec("FLUSH")
@@ -140,6 +130,31 @@ func TestExactlyOnceSinks(t *testing.T) {
 	if states := c.rows("SELECT name, state, error FROM streamsql.queries WHERE state <> 'running'"); len(states) > 0 {
 		t.Errorf("queries that do not run: %q", states)
 	}
+}
+
+// killed kills the server as often as told, at random instants up to 2 s after its start,
+// while feed gives it its share of the ids, lo to hi-1, each time; dead, if there is one, is
+// called between a kill and the next start. It returns the server that is left running.
+func killed(t *testing.T, s *server, rng *rand.Rand, kills, ids int, feed func(n, lo, hi int),
+	dead func(n int),
+) *server {
+	t.Helper()
+	for n := range kills {
+		wait := time.Duration(rng.IntN(2000)) * time.Millisecond
+		if kills <= 50 { // a short run: most of the time is before the server's first epoch otherwise
+			wait /= 2
+		}
+		due := time.After(wait)
+		feed(n, ids*n/kills, ids*(n+1)/kills)
+		<-due
+		s.kill()
+		if dead != nil {
+			dead(n)
+		}
+		s = launch(t, s.dir)
+	}
+	s.ready()
+	return s
 }
 
 // produceIDs writes the ids lo to hi-1, id%3 being the partition.

@@ -55,28 +55,18 @@ func TestExactlyOnceFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	data := t.TempDir()
-	s := serve(t, data)
+	s := serve(t, t.TempDir())
 	filesSetUp(s.connect(), at)
 
 	files := 0
-	for n := range kills {
-		wait := time.Duration(rng.IntN(2000)) * time.Millisecond
-		if kills <= 50 { // a short run: most of the time is before the server's first epoch otherwise
-			wait /= 2
-		}
-		killed := time.After(wait)
-		for lo, end := ids*n/kills, ids*(n+1)/kills; lo < end; {
+	s = killed(t, s, rng, kills, ids, func(_, lo, end int) {
+		for lo < end {
 			hi := min(lo+1+rng.IntN(300), end)
 			writeIDs(t, at.in, files, lo, hi)
 			files++
 			lo = hi
 		}
-		<-killed
-		s.kill()
-		s = launch(t, data)
-	}
-	s.ready()
+	}, nil)
 	c := s.connect()
 	c.until("SELECT count(*) FROM streamsql.queries WHERE state = 'running'", "5")
 	c.exec("FLUSH")

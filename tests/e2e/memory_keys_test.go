@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 )
@@ -13,12 +12,7 @@ import (
 // way. The server is killed in the middle.
 func TestKeysLargerThanMemory(t *testing.T) {
 	const keyBytes, limit, budget = 1024, 256, 8
-	if raceEnabled {
-		t.Skip("the race detector takes several times the memory, so the limit would say nothing of the engine")
-	}
-	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip("this system does not tell how much memory a process has had:", err)
-	}
+	needMemoryFigures(t)
 	keys := int64(24 << 20 / keyBytes)
 	const key = "repeat(md5(n::text) || md5((-n)::text) || md5('x' || n) || md5('y' || n), 8)"
 	for _, c := range []struct{ name, query, done string }{

@@ -32,12 +32,7 @@ func TestStateLargerThanMemory(t *testing.T) {
 		}
 		limit = n
 	}
-	if raceEnabled {
-		t.Skip("the race detector takes several times the memory, so the limit would say nothing of the engine")
-	}
-	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip("this system does not tell how much memory a process has had:", err)
-	}
+	needMemoryFigures(t)
 	keys := size / keyBytes
 	t.Setenv("GOMEMLIMIT", fmt.Sprintf("%dMiB", limit*8/10))
 	dir := t.TempDir()
@@ -95,6 +90,17 @@ func TestStateLargerThanMemory(t *testing.T) {
 	}
 	t.Logf("%d keys of %d bytes, %d rows in %.0f s; at most %d MiB in memory of %d", keys, keyBytes, 2*keys,
 		time.Since(began).Seconds(), peakMemory(t, s), limit)
+}
+
+// needMemoryFigures skips a test of a memory limit where its figures would mean nothing.
+func needMemoryFigures(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector takes several times the memory, so the limit would say nothing of the engine")
+	}
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip("only Linux tells in /proc how much memory a process has had at most:", err)
+	}
 }
 
 // peakMemory is the most memory in MiB that the server's process has had resident.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,33 +50,23 @@ func TestExactlyOncePostgres(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	k := kafka(t)
 	own, url := ownPostgres(t)
-	in, dir, schema := k.topic(3), t.TempDir(), "public"
-	s := serve(t, dir)
+	in, schema := k.topic(3), "public"
+	s := serve(t, t.TempDir())
 	pgSinkSetUp(s.connect(), k, url, schema, in)
 
-	sent, restarted := 0, 0
-	for n := range kills {
-		wait := time.Duration(rng.IntN(2000)) * time.Millisecond
-		if kills <= 50 { // a short run: most of the time is before the server's first epoch otherwise
-			wait /= 2
-		}
-		killed := time.After(wait)
+	restarted := 0
+	s = killed(t, s, rng, kills, ids, func(n, lo, hi int) {
 		chunk := make(chan struct{})
 		go func() {
 			defer close(chunk)
-			k.produceIDs(in, sent, ids*(n+1)/kills)
+			k.produceIDs(in, lo, hi)
 		}()
 		if restarted < restarts*(n+1)/kills {
 			restarted++
 			own.script("restart")
 		}
 		<-chunk
-		sent = ids * (n + 1) / kills
-		<-killed
-		s.kill()
-		s = launch(t, dir)
-	}
-	s.ready()
+	}, nil)
 	c := s.connect()
 	c.until("SELECT count(*) FROM streamsql.queries WHERE state = 'running'", "4")
 	c.exec("FLUSH")

@@ -310,3 +310,45 @@ func TestBoundedSourceIsLimited(t *testing.T) {
 		e.end(t)
 	}
 }
+
+// TestLimitedFill: a table of changing records is not shown before an epoch has come to
+// the topic's end, however many epochs the limit makes of that.
+func TestLimitedFill(t *testing.T) {
+	k := newTopic(t, 1)
+	var rs []*kgo.Record
+	for id := range 40 {
+		rs = append(rs, &kgo.Record{Topic: "t", Key: fmt.Append(nil, id), Value: []byte(`{"v":1}`)})
+	}
+	if err := k.kc.ProduceSync(t.Context(), rs...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	defer e.end(t)
+	mustExec(t, e, fmt.Sprintf(`CREATE TABLE up (id int PRIMARY KEY, v int) WITH (connector = 'kafka', brokers = '%s',
+		topic = 't', max_offsets_per_trigger = 10, trigger = 'processing_time 10 s')
+		FORMAT UPSERT ENCODE JSON KEY ENCODE TEXT`, k.addr))
+	last := ""
+	for epoch := uint64(1); last != "40"; epoch++ {
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			s, err := e.status("up")
+			if err != nil || s.Err != nil {
+				t.Fatal(err, s.Err)
+			}
+			if s.Epoch >= epoch {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("epoch %d does not come", epoch)
+			}
+		}
+		got, err := e.query("SELECT count(*) FROM up")
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = strings.Join(got, " ")
+		if want := map[bool]string{true: "40", false: "0"}[epoch >= 4]; last != want {
+			t.Fatalf("after epoch %d there are %s rows, not %s", epoch, last, want)
+		}
+		e.clock.Advance(10 * time.Second)
+	}
+}
